@@ -1,0 +1,220 @@
+package keeper
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// maxBatch is how many holdings are extended in one round trip. It bounds how
+// long one batch can occupy a server and what is at stake when it is lost.
+const maxBatch = 100
+
+// Config is what a Keeper needs to know of its store.
+type Config struct {
+	// Renew extends each of hs by its TTL and returns an error for each.
+	Renew func(ctx context.Context, hs []*Holding) []error
+	// Node names the server that a holding lives on: a batch has one.
+	Node func(h *Holding) string
+	// IsLost tells "not yours" from an error that may pass.
+	IsLost func(err error) bool
+	// Interruptible says that requests return at once when their context ends.
+	Interruptible bool
+}
+
+// Keeper keeps holdings and bounds calls. It has no goroutine while nothing is
+// due and no request is under way, but idle workers. All methods are safe for
+// concurrent use.
+type Keeper struct {
+	cfg Config
+
+	mu     sync.Mutex
+	agenda agenda
+	timer  *time.Timer
+	armed  int64 // the instant for which timer is set, 0 if it is not
+	active int   // requests, batches and tasks under way
+	kept   int   // holdings
+	closed bool
+	shut   chan struct{} // closed with it
+	quiet  chan struct{} // closed when active (and, until closed, kept) is 0
+
+	workers struct {
+		sync.Mutex
+		idle    []*worker
+		stopped bool
+		running sync.WaitGroup
+	}
+}
+
+// New returns a Keeper.
+func New(cfg Config) *Keeper { return &Keeper{cfg: cfg, shut: make(chan struct{})} }
+
+// Shut is closed when Close no longer waits patiently: who retries should stop.
+func (k *Keeper) Shut() <-chan struct{} { return k.shut }
+
+// begin registers a request and its deadline, unless the Keeper is closed.
+// While Close waits for what is under way, that may still make requests: it
+// may have something to undo.
+func (k *Keeper) begin(c *Call) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed && k.active == 0 {
+		return false
+	}
+	k.active++
+	c.event.at = int64(c.deadline.Sub(epoch))
+	k.agenda.push(&c.event)
+	k.arm()
+	return true
+}
+
+// finish ends what begin began.
+func (k *Keeper) finish(c *Call) {
+	c.end(context.Canceled)
+	k.mu.Lock()
+	k.agenda.remove(&c.event)
+	k.active--
+	k.checkQuiet()
+	k.mu.Unlock()
+}
+
+// Go runs f on a goroutine that Close waits for. It reports false, and does
+// not run f, after Close.
+func (k *Keeper) Go(f func()) bool {
+	k.mu.Lock()
+	if k.closed && k.active == 0 {
+		k.mu.Unlock()
+		return false
+	}
+	k.active++
+	k.mu.Unlock()
+	go func() {
+		defer func() {
+			k.mu.Lock()
+			k.active--
+			k.checkQuiet()
+			k.mu.Unlock()
+		}()
+		f()
+	}()
+	return true
+}
+
+// arm sets the timer for the earliest event. k.mu is held.
+func (k *Keeper) arm() {
+	if len(k.agenda) == 0 {
+		return // a timer that is set fires for nothing, once
+	}
+	at := k.agenda[0].at
+	if k.armed != 0 && k.armed <= at {
+		return
+	}
+	k.armed = at
+	d := time.Duration(at - Now().mono)
+	if k.timer == nil {
+		k.timer = time.AfterFunc(d, k.tick)
+	} else {
+		k.timer.Reset(d)
+	}
+}
+
+// tick does what is due.
+func (k *Keeper) tick() {
+	var ended []*Call
+	var lost, due []*Holding
+	k.mu.Lock()
+	now := Now()
+	k.armed = 0
+	for len(k.agenda) > 0 && k.agenda[0].at <= now.mono {
+		e := k.agenda[0]
+		k.agenda.remove(e)
+		if e.call != nil {
+			ended = append(ended, e.call)
+			continue
+		}
+		h := e.holding
+		switch {
+		case h.over(now):
+			lost = append(lost, h)
+		case h.renewAt <= now.mono && !h.busy && !k.closed:
+			h.busy = true
+			due = append(due, h)
+			k.agenda.reset(e, h.endMono.Load())
+		default:
+			k.agenda.reset(e, h.next())
+		}
+	}
+	for _, b := range k.batches(due) {
+		k.active++
+		go b.renew()
+	}
+	k.arm()
+	k.mu.Unlock()
+
+	for _, c := range ended {
+		c.expire()
+	}
+	for _, h := range lost {
+		h.lose(ErrWindow)
+	}
+}
+
+// checkQuiet tells Close that nothing is under way. k.mu is held.
+func (k *Keeper) checkQuiet() {
+	if k.quiet != nil && k.active == 0 && (k.closed || k.kept == 0) {
+		close(k.quiet)
+		k.quiet = nil
+	}
+}
+
+// await waits until nothing is under way, or ctx has ended.
+func (k *Keeper) await(ctx context.Context) error {
+	k.mu.Lock()
+	if k.active == 0 && (k.closed || k.kept == 0) {
+		k.mu.Unlock()
+		return nil
+	}
+	if k.quiet == nil {
+		k.quiet = make(chan struct{})
+	}
+	quiet := k.quiet
+	k.mu.Unlock()
+	select {
+	case <-quiet:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Close waits until every holding is dropped and every request has returned,
+// or ctx has ended. Then it ends the holdings that are left with cause, renews
+// no more, refuses requests, and waits for those under way: their own
+// deadlines bound that. It returns ctx's error if it had to cut short.
+// Closing twice is waiting twice.
+func (k *Keeper) Close(ctx context.Context, cause error) error {
+	err := k.await(ctx)
+	k.mu.Lock()
+	if !k.closed {
+		k.closed = true
+		close(k.shut)
+	}
+	var rest []*Holding
+	for _, e := range k.agenda {
+		if e.holding != nil {
+			rest = append(rest, e.holding)
+		}
+	}
+	k.mu.Unlock()
+	for _, h := range rest {
+		h.lose(cause)
+	}
+	_ = k.await(context.WithoutCancel(ctx))
+	k.stopWorkers()
+	k.mu.Lock()
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	k.mu.Unlock()
+	return err
+}

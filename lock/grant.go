@@ -1,0 +1,154 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/semel-go/semel/internal/keeper"
+	"github.com/semel-go/semel/observe"
+)
+
+// cohort is how many fences a grant reserves for hand-overs inside the
+// process, and cohortTime how long they may go on without a look at whether
+// another process waits.
+const (
+	cohort     = 64
+	cohortTime = 50 * time.Millisecond
+)
+
+// grant is what the store gave: the ownership of a key by a nonce, with a
+// block of fences. The leases of a grant follow one another in turns; only the
+// current one may act. The fields below the first group are guarded by the
+// lock of the key's shard.
+type grant struct {
+	keeper.Holding
+	core     *core
+	key      string
+	nonce    string
+	minHold  time.Duration
+	timeout  time.Duration
+	observer observe.Observer
+	// failing is set while the last renewal failed.
+	failing atomic.Bool
+
+	lease *Lease // of the current turn
+	fence uint64 // of the current turn: the last that was given out
+	spare uint64 // how many fences above it are reserved
+	// asked is when the request that the store last answered was first sent.
+	asked keeper.Instant
+	// sent says that a release of the nonce was sent: there are no more turns.
+	sent bool
+}
+
+// Lost ends the current lease; keeper.Owner.
+func (g *grant) Lost(reason error) {
+	s := g.core.lines.shard(g.key)
+	s.Lock()
+	l := g.lease
+	s.Unlock()
+	cause := reason
+	if !errors.Is(reason, ErrClosed) {
+		cause = lostError(reason)
+	}
+	if l.end(cause) {
+		tell(l.parent, g.observer, observe.Event{
+			Kind: observe.Lost, Key: g.key, Fence: l.fence, Held: l.acquired.Elapsed(), Err: cause,
+		})
+	}
+	g.core.gone(g)
+}
+
+// Renewed tells the observer; keeper.Owner.
+func (g *grant) Renewed() {
+	g.failing.Store(false)
+	tell(context.Background(), g.observer, observe.Event{Kind: observe.Renewed, Key: g.key})
+}
+
+// RenewFailed tells the observer; keeper.Owner.
+func (g *grant) RenewFailed(err error) {
+	g.failing.Store(true)
+	tell(context.Background(), g.observer, observe.Event{Kind: observe.RenewFailed, Key: g.key, Err: err})
+}
+
+// gone takes g's place in its line away and lets the next caller ask.
+func (c *core) gone(g *grant) {
+	s := c.lines.shard(g.key)
+	s.Lock()
+	unwatch := false
+	if ln := s.lines[g.key]; ln != nil && ln.holder == g {
+		ln.holder = nil
+		ln.promote()
+		unwatch = s.tidy(ln)
+	}
+	s.Unlock()
+	if unwatch {
+		c.news.unwatch(g.key)
+	}
+}
+
+// handOver gives g's next turn to the next caller of this process, if there is
+// one that may have it. It reports false if g must be released to the store.
+//
+// What would make it unsafe or unfair ends it: a window half over, a renewal
+// that failed, a caller that wants a longer TTL, a waiter of another process.
+func (c *core) handOver(ctx context.Context, g *grant) bool {
+	s := c.lines.shard(g.key)
+	for range 2 {
+		s.Lock()
+		heir := c.heir(s, g)
+		if heir == nil {
+			s.Unlock()
+			return false
+		}
+		if g.spare > 0 && g.asked.Elapsed() < cohortTime && g.Remaining() >= g.TTL/2 {
+			g.fence++
+			g.spare--
+			g.lease = &Lease{grant: g, fence: g.fence, acquired: keeper.Now(), parent: heir.ctx, tied: heir.terms.tied}
+			s.lines[g.key].bequeath(heir, g.lease)
+			s.Unlock()
+			return true
+		}
+		s.Unlock()
+		if !c.reserve(ctx, g) {
+			return false
+		}
+	}
+	return false
+}
+
+// heir returns who may have g's next turn, or nil. The shard is locked.
+func (c *core) heir(s *shard, g *grant) *waiter {
+	ln := s.lines[g.key]
+	if ln == nil || ln.holder != g || g.sent || g.minHold > 0 || g.failing.Load() {
+		return nil
+	}
+	w := ln.heir()
+	if w == nil || w.terms.alone || w.o.TTL > g.TTL || w.o.Margin > g.Margin || w.o.NoRenew != g.Manual || w.o.MinHold > 0 {
+		return nil
+	}
+	return w
+}
+
+// reserve extends g by one request that also reserves fences for more turns.
+// It reports false if another process waits, or in any doubt.
+func (c *core) reserve(ctx context.Context, g *grant) bool {
+	if !g.TryBegin() {
+		return false // a renewal is under way: its outcome is not known
+	}
+	x := &extension{grant: g, req: Request{Key: g.key, Nonce: g.nonce, TTL: g.TTL, Block: cohort}}
+	err := x.send(ctx)
+	if err != nil || x.answer.Waiters || x.answer.Block == 0 {
+		return false
+	}
+	s := c.lines.shard(g.key)
+	s.Lock()
+	defer s.Unlock()
+	if x.answer.Fence <= g.fence {
+		return false // never give a fence out twice, whatever the store says
+	}
+	// The next turn's fence is fence+1.
+	g.fence, g.spare, g.asked = x.answer.Fence-1, x.answer.Block, x.start
+	return true
+}

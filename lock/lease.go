@@ -1,0 +1,184 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/semel-go/semel/internal/keeper"
+	"github.com/semel-go/semel/observe"
+)
+
+// Lease is the ownership of one key, as far as it can be trusted. It is safe
+// for concurrent use.
+type Lease struct {
+	grant    *grant
+	fence    uint64
+	acquired keeper.Instant
+	parent   context.Context // the one given to Acquire or Do
+	tied     bool            // the lease's context ends with its parent
+
+	ended atomic.Bool
+
+	mu     sync.Mutex
+	ctx    *leaseContext
+	cancel context.CancelCauseFunc
+	cause  error // why it ended, if it did
+
+	releasing sync.Mutex
+	released  bool
+	result    error
+}
+
+// Key returns the key that is owned.
+func (l *Lease) Key() string { return l.grant.key }
+
+// Fence returns the fencing token: greater than that of every earlier lease on
+// this key. Store it with what you write, and let the resource refuse a lower
+// one; see the package documentation.
+func (l *Lease) Fence() uint64 { return l.fence }
+
+// Valid reports whether the lease can be trusted now. It does no I/O and reads
+// a clock that goes on while the machine is suspended: ask it after anything
+// that may have taken long, before what must not be done twice.
+func (l *Lease) Valid() bool { return !l.ended.Load() && l.grant.Valid() }
+
+// Remaining returns how long the lease can still be trusted if it is not
+// renewed any more, 0 if it cannot be. It does no I/O.
+func (l *Lease) Remaining() time.Duration {
+	if !l.Valid() {
+		return 0
+	}
+	return l.grant.Remaining()
+}
+
+// Deadline returns until when the lease can be trusted if it is not renewed
+// any more, the present if it cannot be. Each renewal moves it.
+func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
+
+// Context returns a context that ends when the lease does: with cause
+// [ErrLost] when ownership can no longer be trusted, [ErrReleased] when it was
+// released, [ErrClosed] when the Locker was closed under it. It has the values
+// of the context given to Acquire, and not its end.
+//
+// Its Done and Err read the clock before they answer, and a timer ends it when
+// the trust window closes, whatever a renewal under way is doing. A context
+// derived from it learns by that timer alone, and none can interrupt code that
+// does not look: ending a context does not stop what was already sent, which
+// is what the fence is for.
+func (l *Lease) Context() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx == nil {
+		parent := l.parent
+		if !l.tied {
+			parent = context.WithoutCancel(parent)
+		}
+		inner, cancel := context.WithCancelCause(parent)
+		l.ctx, l.cancel = &leaseContext{lease: l, inner: inner}, cancel
+		if l.cause != nil {
+			cancel(l.cause)
+		}
+	}
+	return l.ctx
+}
+
+// end ends the lease's context with cause. It reports whether it was the first
+// to do so.
+func (l *Lease) end(cause error) bool {
+	if !l.ended.CompareAndSwap(false, true) {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cause = cause
+	if l.cancel != nil {
+		l.cancel(cause)
+	}
+	return true
+}
+
+// Extend makes the lease last for at least ttl from now on, from MinTTL to
+// MaxTTL. It never shortens it, and later renewals do not either. It waits for
+// a renewal that is under way.
+//
+// Errors: [ErrLost] if the lease has ended or the store gave the key to
+// another: its context has then ended too; [ErrUnavailable] if the store did
+// not answer: the lease stands as before; [ErrInvalid]; [ErrClosed]; ctx's
+// error if it ended first.
+func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
+	if ttl < MinTTL || ttl > MaxTTL {
+		return fmt.Errorf("%w: ttl is %v, must be from %v to %v", ErrInvalid, ttl, MinTTL, MaxTTL)
+	}
+	if !l.Valid() {
+		return fmt.Errorf("lock: extend: %w", ErrLost)
+	}
+	g := l.grant
+	if err := g.Begin(ctx); err != nil {
+		return fmt.Errorf("lock: extend: %w", err)
+	}
+	if !l.Valid() { // its turn may have ended meanwhile
+		g.Yield()
+		return fmt.Errorf("lock: extend: %w", ErrLost)
+	}
+	x := &extension{grant: g, req: Request{Key: g.key, Nonce: g.nonce, TTL: ttl}}
+	if err := x.send(ctx); err != nil {
+		return fmt.Errorf("lock: extend: %w", err)
+	}
+	return nil
+}
+
+// Release gives the key back, to the next caller of this process or to the
+// store. It does not need ctx to be alive: it runs under a deadline of its
+// own, Options.Timeout. Releasing again reports what the first release did.
+//
+// Errors: [ErrExpired] and [ErrTaken] (both match [ErrLost]) if the key was no
+// longer owned, which is to say that another may have run at the same time;
+// [ErrUnavailable] if the store did not answer: the key frees itself after its
+// TTL, and Release may be called again; [ErrClosed]. Whatever it returns, the
+// lease has ended.
+func (l *Lease) Release(ctx context.Context) error {
+	return l.release(ctx, 0)
+}
+
+// release is Release; a positive keep keeps the key for so long.
+func (l *Lease) release(ctx context.Context, keep time.Duration) error {
+	l.releasing.Lock()
+	defer l.releasing.Unlock()
+	if l.released {
+		return l.result
+	}
+	ctx = context.WithoutCancel(ctx)
+	g, c := l.grant, l.grant.core
+	trusted := l.Valid()
+	l.end(ErrReleased)
+	if g.minHold > 0 {
+		keep = max(keep, g.minHold-l.acquired.Elapsed())
+	}
+	held := l.acquired.Elapsed()
+	if trusted && keep <= 0 && c.handOver(ctx, g) {
+		l.released = true
+		tell(ctx, g.observer, observe.Event{Kind: observe.HandedOver, Key: g.key, Fence: l.fence, Held: held})
+		return nil
+	}
+	err := c.giveBack(ctx, g, l.fence, keep)
+	event := observe.Event{Kind: observe.Released, Key: g.key, Fence: l.fence, Held: held}
+	switch {
+	case err == nil:
+		l.released = true
+	case isLost(err) && trusted:
+		// Ours when the release began, not when it arrived: most likely an
+		// earlier copy of it did arrive.
+		event.Kind, event.Err = observe.ReleaseUnsure, err
+		l.released, err = true, nil
+	case isLost(err):
+		l.released, l.result = true, fmt.Errorf("lock: release: %w", err)
+		event.Kind, event.Err, err = observe.ReleaseFailed, err, l.result
+	default:
+		event.Kind, event.Err = observe.ReleaseFailed, err
+	}
+	tell(ctx, g.observer, event)
+	return err
+}

@@ -1,0 +1,45 @@
+-- Acquires a key. KEYS[1]; ARGV: nonce, TTL in ms, block (6 digits), 'w' if the
+-- asker will wait. Returns the first fence of the grant; -1 if the nonce is
+-- spent; -2 - t if another holds or keeps the key for t ms more.
+local value = redis.call('GET', KEYS[1])
+local last = 0
+if value then
+  local state = string.sub(value, 1, 6)
+  local mine = string.sub(value, 51) == ARGV[1]
+  if state == '1 free' then
+    if mine then return -1 end
+    last = tonumber(string.sub(value, 10, 25))
+  elseif state ~= '1 held' and state ~= '1 kept' then
+    return redis.error_reply('SEMEL not a lock')
+  elseif not mine then
+    if ARGV[4] == 'w' and string.sub(value, 8, 8) == '-' then
+      redis.call('SETRANGE', KEYS[1], '7', 'w')
+    end
+    return -2 - math.max(redis.call('PTTL', KEYS[1]), 0)
+  elseif state == '1 kept' then
+    return -1
+  else
+    -- A copy of the request that made the grant. The lease may have been
+    -- extended since, for longer than the copy asks: never shorten it.
+    if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
+      redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    end
+    return tonumber(string.sub(value, 27, 42))
+  end
+end
+
+-- Lua's .. and tostring keep 14 digits of a number, and the clock has 16: the
+-- text is made of the server's own, or by format.
+local now = redis.call('TIME')
+local text = now[1] .. string.sub('00000' .. now[2], -6)
+local first = tonumber(text)
+if first <= last or #text < 16 then
+  first = math.max(first, last + 1)
+  text = string.format('%016.0f', first)
+end
+local ends = text
+if ARGV[3] ~= '000001' then
+  ends = string.format('%016.0f', first + ARGV[3] - 1)
+end
+redis.call('SET', KEYS[1], '1 held - ' .. ends .. ' ' .. text .. ' ' .. ARGV[3] .. ' ' .. ARGV[1], 'PX', ARGV[2])
+return first
