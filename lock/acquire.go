@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/semel-go/semel/internal/keeper"
 	"github.com/semel-go/semel/observe"
 )
 
@@ -41,6 +42,10 @@ func (l *Locker) acquire(ctx context.Context, key string, t terms) (*Lease, erro
 	if err := l.check(ctx, key); err != nil {
 		return nil, err
 	}
+	if !l.core.keeper.Enter() {
+		return nil, ErrClosed
+	}
+	defer l.core.keeper.Exit()
 	t.once = t.once || l.full.Wait == NoWait
 	a := l.enter(ctx, key, t)
 	lease, err := a.run()
@@ -101,7 +106,7 @@ func (l *Locker) enter(ctx context.Context, key string, t terms) *acquisition {
 		a.ahead = ln.queued + 1
 		ln.push(&a.waiter)
 	case ln.holder != nil:
-		if left := ln.holder.Remaining(); left > 0 {
+		if left := ln.holder.Remaining(keeper.Now()); left > 0 {
 			a.held = &HeldError{Key: key, Remaining: left} // by this process: no need to ask
 		}
 	}
@@ -207,7 +212,7 @@ func (a *acquisition) mayGoOn(err error) bool {
 // terms of the API.
 func (a *acquisition) report(err error) error {
 	ctxErr := a.ctx.Err()
-	cut := errors.Is(err, errWaitOver) || ctxErr != nil && errors.Is(err, ctxErr)
+	cut := err == errWaitOver || ctxErr != nil && (err == ctxErr || errors.Is(err, ErrUnavailable))
 	switch {
 	case cut && a.trouble != nil && (a.held == nil || a.unclear > 1):
 		// Never a clear answer, or none of late: unavailable is not contention.

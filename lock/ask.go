@@ -109,12 +109,13 @@ func (a *ask) hold(of *acquisition) (*Lease, bool) {
 	g.core, g.key, g.nonce = a.core, a.req.Key, a.req.Nonce
 	g.minHold, g.timeout, g.observer = o.MinHold, o.Timeout, o.Observer
 	g.lease, g.fence, g.asked = l, a.answer.Fence, a.start
-	if a.answer.Block > 0 {
+	if a.answer.Fence > 0 && a.answer.Block > 0 {
 		g.spare = a.answer.Block - 1
 	}
-	l.grant, l.fence, l.acquired = g, a.answer.Fence, keeper.Now()
+	now := keeper.Now()
+	l.grant, l.fence, l.acquired = g, a.answer.Fence, now
 	l.parent, l.tied = of.ctx, of.terms.tied
-	if !a.core.keeper.Hold(&g.Holding, a.start) {
+	if !a.core.keeper.Hold(&g.Holding, a.start, now) {
 		a.undo()
 		return nil, false
 	}

@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -15,8 +14,9 @@ import (
 // before Do ends, whether or not ctx is alive.
 //
 // Errors: those of Acquire, and then fn was not called; otherwise fn's own
-// error, joined with [ErrLost] if ownership was lost meanwhile, or with a
-// *[ReleaseError] if the key could not be given back.
+// error, joined with [ErrLost] if the key was no longer owned at the end, so
+// that another may have run at the same time, or with a *[ReleaseError] if it
+// could not be given back.
 func (l *Locker) Do(ctx context.Context, key string, fn func(ctx context.Context) error) error {
 	lease, err := l.acquire(ctx, key, terms{tied: true})
 	if err != nil {
@@ -55,15 +55,12 @@ func (l *Lease) run(ctx context.Context, fn func(context.Context) error, keep fu
 		if keep != nil && returned && err == nil {
 			kept = keep()
 		}
-		lost := !l.Valid()
 		switch released := l.release(ctx, kept); {
 		case !returned: // a panic or Goexit goes on
 		case isLost(released):
 			err = errors.Join(err, released)
 		case released != nil:
 			err = errors.Join(err, &ReleaseError{Err: released})
-		case lost && !isLost(err):
-			err = errors.Join(err, fmt.Errorf("lock: lost while running: %w", ErrLost))
 		}
 	}()
 	err = fn(l.Context())

@@ -93,7 +93,7 @@ func (c *core) gone(g *grant) {
 //
 // What would make it unsafe or unfair ends it: a window half over, a renewal
 // that failed, a caller that wants a longer TTL, a waiter of another process.
-func (c *core) handOver(ctx context.Context, g *grant) bool {
+func (c *core) handOver(ctx context.Context, g *grant, now keeper.Instant) bool {
 	s := c.lines.shard(g.key)
 	for range 2 {
 		s.Lock()
@@ -102,10 +102,10 @@ func (c *core) handOver(ctx context.Context, g *grant) bool {
 			s.Unlock()
 			return false
 		}
-		if g.spare > 0 && g.asked.Elapsed() < cohortTime && g.Remaining() >= g.TTL/2 {
+		if g.spare > 0 && now.Sub(g.asked) < cohortTime && g.Remaining(now) >= g.TTL/2 {
 			g.fence++
 			g.spare--
-			g.lease = &Lease{grant: g, fence: g.fence, acquired: keeper.Now(), parent: heir.ctx, tied: heir.terms.tied}
+			g.lease = &Lease{grant: g, fence: g.fence, acquired: now, parent: heir.ctx, tied: heir.terms.tied}
 			s.lines[g.key].bequeath(heir, g.lease)
 			s.Unlock()
 			return true
@@ -114,6 +114,7 @@ func (c *core) handOver(ctx context.Context, g *grant) bool {
 		if !c.reserve(ctx, g) {
 			return false
 		}
+		now = keeper.Now()
 	}
 	return false
 }

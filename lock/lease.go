@@ -43,15 +43,18 @@ func (l *Lease) Fence() uint64 { return l.fence }
 // Valid reports whether the lease can be trusted now. It does no I/O and reads
 // a clock that goes on while the machine is suspended: ask it after anything
 // that may have taken long, before what must not be done twice.
-func (l *Lease) Valid() bool { return !l.ended.Load() && l.grant.Valid() }
+func (l *Lease) Valid() bool { return l.validAt(keeper.Now()) }
+
+func (l *Lease) validAt(now keeper.Instant) bool { return !l.ended.Load() && l.grant.ValidAt(now) }
 
 // Remaining returns how long the lease can still be trusted if it is not
 // renewed any more, 0 if it cannot be. It does no I/O.
 func (l *Lease) Remaining() time.Duration {
-	if !l.Valid() {
+	now := keeper.Now()
+	if !l.validAt(now) {
 		return 0
 	}
-	return l.grant.Remaining()
+	return l.grant.Remaining(now)
 }
 
 // Deadline returns until when the lease can be trusted if it is not renewed
@@ -150,15 +153,19 @@ func (l *Lease) release(ctx context.Context, keep time.Duration) error {
 	if l.released {
 		return l.result
 	}
-	ctx = context.WithoutCancel(ctx)
 	g, c := l.grant, l.grant.core
-	trusted := l.Valid()
+	if !c.keeper.Enter() {
+		return ErrClosed
+	}
+	defer c.keeper.Exit()
+	ctx = context.WithoutCancel(ctx)
+	now := keeper.Now()
+	trusted, held := l.validAt(now), now.Sub(l.acquired)
 	l.end(ErrReleased)
 	if g.minHold > 0 {
-		keep = max(keep, g.minHold-l.acquired.Elapsed())
+		keep = max(keep, g.minHold-held)
 	}
-	held := l.acquired.Elapsed()
-	if trusted && keep <= 0 && c.handOver(ctx, g) {
+	if trusted && keep <= 0 && c.handOver(ctx, g, now) {
 		l.released = true
 		tell(ctx, g.observer, observe.Event{Kind: observe.HandedOver, Key: g.key, Fence: l.fence, Held: held})
 		return nil

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -34,11 +35,11 @@ func (a *acquisition) ask() (*Lease, error) {
 		lease, ok := x.hold(a)
 		if !ok {
 			err = unavailable("acquire", errLate)
-		} else if err = a.ctx.Err(); err != nil { // won too late
+		} else if ctxErr := a.ctx.Err(); ctxErr != nil { // won too late
 			if x.grant.Drop() {
 				x.undo()
 			}
-			return nil, err
+			return nil, fmt.Errorf("lock: acquire: given back: %w", ctxErr)
 		} else {
 			a.install(&x.grant)
 			return lease, nil
@@ -84,7 +85,7 @@ func (a *acquisition) install(g *grant) {
 	if unwatch {
 		a.core.news.unwatch(a.key)
 	}
-	if !g.Valid() { // lost before it stood in the line: its end passed unseen
+	if !g.Kept() { // lost before it stood in the line: its end passed unseen
 		a.core.gone(g)
 	}
 }

@@ -48,12 +48,7 @@ func (k *Keeper) batches(due []*Holding) []*batch {
 // time for more tries before the window closes.
 func (b *batch) renew() {
 	k := b.k
-	defer func() {
-		k.mu.Lock()
-		k.active--
-		k.checkQuiet()
-		k.mu.Unlock()
-	}()
+	defer k.Exit()
 	b.start = Now()
 	ran, finished := k.Do(context.Background(), b.hs[0].TTL/6, b, &b.Call)
 	for i, h := range b.hs {

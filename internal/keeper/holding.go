@@ -57,15 +57,16 @@ const (
 	lost
 )
 
-// Hold begins to keep h, which was granted by a request first sent at start.
-// It reports false if the window is closed already or the Keeper is.
-func (k *Keeper) Hold(h *Holding, start Instant) bool {
+// Hold begins to keep h, which was granted by a request first sent at start
+// and answered by now. It reports false if the window is closed already or the
+// Keeper is.
+func (k *Keeper) Hold(h *Holding, start, now Instant) bool {
 	h.k = k
 	h.event.holding = h
 	end := start.add(h.TTL - h.Margin)
 	h.endBoot.Store(end.boot)
 	h.endMono.Store(end.mono)
-	if h.over(Now()) {
+	if h.over(now) {
 		h.state.Store(lost)
 		return false
 	}
@@ -86,11 +87,17 @@ func (k *Keeper) Hold(h *Holding, start Instant) bool {
 
 // Valid reports whether the holding can be trusted now. It does no I/O. A
 // holding whose window has closed is lost by the time it returns false.
-func (h *Holding) Valid() bool {
+func (h *Holding) Valid() bool { return h.ValidAt(Now()) }
+
+// Kept reports whether h is kept: neither dropped nor known to be lost.
+func (h *Holding) Kept() bool { return h.state.Load() == open }
+
+// ValidAt is Valid for a caller that has just read the clock.
+func (h *Holding) ValidAt(now Instant) bool {
 	if h.state.Load() != open {
 		return false
 	}
-	if h.over(Now()) {
+	if h.over(now) {
 		h.lose(ErrWindow)
 		return false
 	}
@@ -99,11 +106,10 @@ func (h *Holding) Valid() bool {
 
 // Remaining returns how long the holding can still be trusted if it is not
 // renewed, 0 if it cannot be.
-func (h *Holding) Remaining() time.Duration {
+func (h *Holding) Remaining(now Instant) time.Duration {
 	if h.state.Load() != open {
 		return 0
 	}
-	now := Now()
 	left := min(h.endBoot.Load()-now.boot, h.endMono.Load()-now.mono)
 	return time.Duration(max(left, 0))
 }

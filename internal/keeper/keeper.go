@@ -78,23 +78,34 @@ func (k *Keeper) finish(c *Call) {
 	k.mu.Unlock()
 }
 
-// Go runs f on a goroutine that Close waits for. It reports false, and does
-// not run f, after Close.
-func (k *Keeper) Go(f func()) bool {
+// Enter registers an operation that may make several requests: Close waits for
+// it as a whole. It reports false after Close. Exit must follow.
+func (k *Keeper) Enter() bool {
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.closed && k.active == 0 {
-		k.mu.Unlock()
 		return false
 	}
 	k.active++
-	k.mu.Unlock()
+	return true
+}
+
+// Exit ends what Enter began.
+func (k *Keeper) Exit() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.active--
+	k.checkQuiet()
+}
+
+// Go runs f on a goroutine that Close waits for. It reports false, and does
+// not run f, after Close.
+func (k *Keeper) Go(f func()) bool {
+	if !k.Enter() {
+		return false
+	}
 	go func() {
-		defer func() {
-			k.mu.Lock()
-			k.active--
-			k.checkQuiet()
-			k.mu.Unlock()
-		}()
+		defer k.Exit()
 		f()
 	}()
 	return true
@@ -110,7 +121,7 @@ func (k *Keeper) arm() {
 		return
 	}
 	k.armed = at
-	d := time.Duration(at - Now().mono)
+	d := time.Duration(at) - time.Since(epoch)
 	if k.timer == nil {
 		k.timer = time.AfterFunc(d, k.tick)
 	} else {
@@ -161,60 +172,58 @@ func (k *Keeper) tick() {
 
 // checkQuiet tells Close that nothing is under way. k.mu is held.
 func (k *Keeper) checkQuiet() {
-	if k.quiet != nil && k.active == 0 && (k.closed || k.kept == 0) {
+	if k.quiet != nil && k.active == 0 && k.kept == 0 {
 		close(k.quiet)
 		k.quiet = nil
 	}
 }
 
-// await waits until nothing is under way, or ctx has ended.
-func (k *Keeper) await(ctx context.Context) error {
+// await waits until nothing is kept and nothing under way, or ctx has ended,
+// and closes the Keeper in the same instant.
+func (k *Keeper) await(ctx context.Context) (err error) {
 	k.mu.Lock()
-	if k.active == 0 && (k.closed || k.kept == 0) {
+	defer k.mu.Unlock()
+	for err == nil && (k.active > 0 || k.kept > 0) {
+		if k.quiet == nil {
+			k.quiet = make(chan struct{})
+		}
+		quiet := k.quiet
 		k.mu.Unlock()
-		return nil
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		k.mu.Lock()
 	}
-	if k.quiet == nil {
-		k.quiet = make(chan struct{})
-	}
-	quiet := k.quiet
-	k.mu.Unlock()
-	select {
-	case <-quiet:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// Close waits until every holding is dropped and every request has returned,
-// or ctx has ended. Then it ends the holdings that are left with cause, renews
-// no more, refuses requests, and waits for those under way: their own
-// deadlines bound that. It returns ctx's error if it had to cut short.
-// Closing twice is waiting twice.
-func (k *Keeper) Close(ctx context.Context, cause error) error {
-	err := k.await(ctx)
-	k.mu.Lock()
 	if !k.closed {
 		k.closed = true
 		close(k.shut)
 	}
+	return err
+}
+
+// Close waits until every holding is dropped and every request has returned.
+// When ctx ends first it waits no longer and returns ctx's error: it ends the
+// holdings that are left with cause, and what is under way ends by itself.
+// After Close nothing is renewed and no request is made, other than by what is
+// still under way.
+func (k *Keeper) Close(ctx context.Context, cause error) error {
+	err := k.await(ctx)
+	k.mu.Lock()
 	var rest []*Holding
 	for _, e := range k.agenda {
 		if e.holding != nil {
 			rest = append(rest, e.holding)
 		}
 	}
+	if k.timer != nil && len(k.agenda) == 0 {
+		k.timer.Stop()
+	}
 	k.mu.Unlock()
 	for _, h := range rest {
 		h.lose(cause)
 	}
-	_ = k.await(context.WithoutCancel(ctx))
-	k.stopWorkers()
-	k.mu.Lock()
-	if k.timer != nil {
-		k.timer.Stop()
-	}
-	k.mu.Unlock()
+	k.stopWorkers(err == nil)
 	return err
 }

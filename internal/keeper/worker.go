@@ -54,8 +54,9 @@ func (k *Keeper) work(w *worker) {
 	}
 }
 
-// stopWorkers lets every worker end when it has nothing left to do.
-func (k *Keeper) stopWorkers() {
+// stopWorkers lets every worker end when it has nothing left to do, and waits
+// for that if it is told to.
+func (k *Keeper) stopWorkers(wait bool) {
 	k.workers.Lock()
 	k.workers.stopped = true
 	for _, w := range k.workers.idle {
@@ -63,5 +64,7 @@ func (k *Keeper) stopWorkers() {
 	}
 	k.workers.idle = nil
 	k.workers.Unlock()
-	k.workers.running.Wait()
+	if wait {
+		k.workers.running.Wait()
+	}
 }

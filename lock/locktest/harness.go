@@ -106,7 +106,7 @@ func laws() []law {
 	for _, some := range [][]law{
 		ownershipLaws(), expiryLaws(), releaseLaws(), keptLaws(), extendLaws(),
 		compensationLaws(), fenceLaws(), blockLaws(), waitingLaws(), inputLaws(),
-		batchLaws(), inspectionLaws(),
+		batchLaws(), inspectionLaws(), lockerLaws(),
 	} {
 		all = append(all, some...)
 	}

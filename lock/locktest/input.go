@@ -19,7 +19,7 @@ func nastyKeys() []string {
 		"{}", "{a}", "{a}b", "{a}c", "a{b}", "}{", "{", "{{a}}",
 		"*", "a*", "?", "a?", "[a]", "[^a]", "a[b-c]", "%", "a%", "_", "%00", "a%00",
 		":", "a:", "a:b", "/", "a/b", "a//b", "..", ".", "#", "$1", "${a}", "a;b", "--", "a'; DROP TABLE a",
-		"\xff", "\xff\xfe", "a\xc3\x28", "\xed\xa0\x80",
+		"\xff", "\xfe", "\ufffd", "\xff\xfe", "a\xc3\x28", "\xed\xa0\x80",
 		"\u00e9", "e\u0301", "\u00df", "ss", "\u0131", "i", "\u0130", "K", "\u212a",
 		"\u200b", "a\u200b", "\u202e", "\u4e16\u754c",
 		strings.Repeat("k", 255), strings.Repeat("k", 256), strings.Repeat("k", 257),

@@ -1,11 +1,11 @@
--- Acquires a key. KEYS[1]; ARGV: nonce, TTL in ms, block (6 digits), 'w' if the
+-- Acquires a key. KEYS[1]; ARGV: nonce, TTL in ms, block (10 digits), 'w' if the
 -- asker will wait. Returns the first fence of the grant; -1 if the nonce is
 -- spent; -2 - t if another holds or keeps the key for t ms more.
 local value = redis.call('GET', KEYS[1])
 local last = 0
 if value then
   local state = string.sub(value, 1, 6)
-  local mine = string.sub(value, 51) == ARGV[1]
+  local mine = string.sub(value, 55) == ARGV[1]
   if state == '1 free' then
     if mine then return -1 end
     last = tonumber(string.sub(value, 10, 25))
@@ -38,7 +38,7 @@ if first <= last or #text < 16 then
   text = string.format('%016.0f', first)
 end
 local ends = text
-if ARGV[3] ~= '000001' then
+if ARGV[3] ~= '0000000001' then
   ends = string.format('%016.0f', first + ARGV[3] - 1)
 end
 redis.call('SET', KEYS[1], '1 held - ' .. ends .. ' ' .. text .. ' ' .. ARGV[3] .. ' ' .. ARGV[1], 'PX', ARGV[2])

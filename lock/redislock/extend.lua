@@ -4,7 +4,7 @@
 local value = redis.call('GET', KEYS[1])
 if not value then return -1 end
 local state = string.sub(value, 1, 6)
-local mine = string.sub(value, 51) == ARGV[1]
+local mine = string.sub(value, 55) == ARGV[1]
 if state ~= '1 held' or not mine then
   if mine or state == '1 free' then return -1 end
   return -2

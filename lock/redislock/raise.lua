@@ -3,14 +3,16 @@
 local value = redis.call('GET', KEYS[1])
 if not value then return -1 end
 local state = string.sub(value, 1, 6)
-local mine = string.sub(value, 51) == ARGV[1]
+local mine = string.sub(value, 55) == ARGV[1]
 if state ~= '1 held' or not mine then
   if mine or state == '1 free' then return -1 end
   return -2
 end
-local last = math.max(tonumber(string.sub(value, 10, 25)), tonumber(ARGV[2]))
+local fence = tonumber(ARGV[2])
+if fence >= 2 ^ 52 then return redis.error_reply('SEMEL fence out of range') end
+local last = math.max(tonumber(string.sub(value, 10, 25)), fence)
 -- Written even if it is not greater, so that a WAIT behind it covers it. Block
 -- 0 says that no release may set the fence back.
 redis.call('SETRANGE', KEYS[1], '9', string.format('%016.0f', last))
-redis.call('SETRANGE', KEYS[1], '43', '000000')
+redis.call('SETRANGE', KEYS[1], '43', '0000000000')
 return 1

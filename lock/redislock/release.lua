@@ -6,13 +6,13 @@ local value = redis.call('GET', KEYS[1])
 local state, mine = '', false
 if value then
   state = string.sub(value, 1, 6)
-  mine = string.sub(value, 51) == ARGV[1]
+  mine = string.sub(value, 55) == ARGV[1]
 end
 
 if mine and state == '1 held' then
   local rest = string.sub(value, 10)
   local last = string.sub(value, 10, 25)
-  if ARGV[3] ~= last and ARGV[3] ~= '0' and string.sub(value, 44, 49) ~= '000000' then
+  if ARGV[3] ~= last and ARGV[3] ~= '0' and string.sub(value, 44, 53) ~= '0000000000' then
     local fence = tonumber(ARGV[3])
     if fence >= tonumber(string.sub(value, 27, 42)) and fence < tonumber(last) then
       rest = string.format('%016.0f', fence) .. string.sub(value, 26)
@@ -42,5 +42,5 @@ if value then
   local left = redis.call('PTTL', KEYS[1])
   if left > tonumber(ttl) then ttl = string.format('%.0f', left) end
 end
-redis.call('SET', KEYS[1], '1 free - ' .. last .. ' 0000000000000000 000000 ' .. ARGV[1], 'PX', ttl)
+redis.call('SET', KEYS[1], '1 free - ' .. last .. ' 0000000000000000 0000000000 ' .. ARGV[1], 'PX', ttl)
 return 1
