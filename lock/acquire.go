@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-go/semel/internal/keeper"
+	"github.com/semel-go/semel/internal/line"
 	"github.com/semel-go/semel/observe"
 )
 
@@ -19,12 +20,13 @@ type terms struct {
 
 // acquisition is one call of Acquire on its way to a lease.
 type acquisition struct {
-	waiter
+	line.Waiter
+	ctx     context.Context
+	o       *Options // with its defaults
+	terms   terms
 	core    *core
 	key     string
-	shard   *shard
 	began   time.Time
-	bed     *bed
 	ahead   int        // callers of this process that stood before it when it came
 	told    bool       // the observer knows that it was refused
 	tries   int        // asks in a row without news
@@ -34,9 +36,6 @@ type acquisition struct {
 	doubt   *ask       // the last ask, if it was not answered
 	spare   *ask       // the first ask, not yet used
 }
-
-// errWaitOver is why an acquisition stops when Options.Wait is used up.
-var errWaitOver = errors.New("wait is over")
 
 func (l *Locker) acquire(ctx context.Context, key string, t terms) (*Lease, error) {
 	if err := l.check(ctx, key); err != nil {
@@ -49,9 +48,9 @@ func (l *Locker) acquire(ctx context.Context, key string, t terms) (*Lease, erro
 	t.once = t.once || l.full.Wait == NoWait
 	a := l.enter(ctx, key, t)
 	lease, err := a.run()
-	a.leave()
+	gift := a.Leave()
 	if err != nil {
-		if late := a.lease; late != nil { // handed over when it had stopped waiting
+		if late, ok := gift.(*Lease); ok { // handed over when it had stopped waiting
 			a.core.keeper.Go(func() { _ = late.Release(ctx) })
 		}
 		return nil, a.report(err)
@@ -81,13 +80,12 @@ func (l *Locker) check(ctx context.Context, key string) error {
 
 // enter finds the caller's place in the key's line.
 func (l *Locker) enter(ctx context.Context, key string, t terms) *acquisition {
-	s := l.core.lines.shard(key)
+	s := l.core.lines.Shard(key)
 	s.Lock()
 	defer s.Unlock()
-	ln := s.line(key)
-	free := ln.free()
+	ln := s.Line(key)
 	var a *acquisition
-	if free || t.once {
+	if t.once || ln.Free() {
 		// It will ask: one allocation for all of it.
 		f := &struct {
 			acquisition
@@ -97,16 +95,14 @@ func (l *Locker) enter(ctx context.Context, key string, t terms) *acquisition {
 	} else {
 		a = &acquisition{}
 	}
-	a.ctx, a.o, a.terms = ctx, &l.full, t
-	a.core, a.key, a.shard, a.began = l.core, key, s, time.Now()
+	a.Of, a.ctx, a.o, a.terms = a, ctx, &l.full, t
+	a.core, a.key, a.began = l.core, key, time.Now()
+	l.core.lines.Init(&a.Waiter, s, key, l.full.Wait)
 	switch {
-	case free:
-		ln.asker = &a.waiter
-	case !t.once:
-		a.ahead = ln.queued + 1
-		ln.push(&a.waiter)
-	case ln.holder != nil:
-		if left := ln.holder.Remaining(keeper.Now()); left > 0 {
+	case !t.once || ln.Free():
+		a.ahead = ln.Join(&a.Waiter)
+	case ln.Holder != nil:
+		if left := ln.Holder.(*grant).Remaining(keeper.Now()); left > 0 {
 			a.held = &HeldError{Key: key, Remaining: left} // by this process: no need to ask
 		}
 	}
@@ -119,14 +115,19 @@ func (a *acquisition) run() (*Lease, error) {
 		return nil, a.held
 	}
 	for {
-		pause := WaitForever // only news can help
 		lease, asker := a.look()
+		pause := line.Forever // only news can help
 		switch {
 		case lease != nil:
-			if lease, err := a.take(lease); lease != nil || err != nil {
-				return lease, err
+			if err := a.ctx.Err(); err != nil {
+				return nil, err // acquire gives the lease back
 			}
-			continue // lost before it was taken
+			// The hand-over checked this; the caller may have woken late.
+			if lease.Valid() {
+				return lease, nil
+			}
+			a.Rejoin()
+			continue
 		case asker && a.doubt == nil:
 			lease, err := a.ask()
 			if err == nil || a.terms.once || !a.mayGoOn(err) {
@@ -134,8 +135,8 @@ func (a *acquisition) run() (*Lease, error) {
 			}
 			pause = a.pause()
 		}
-		if err := a.sleep(pause); err != nil {
-			if lease, _ := a.look(); lease != nil && errors.Is(err, errWaitOver) && lease.Valid() {
+		if err := a.Sleep(a.ctx, pause); err != nil {
+			if lease, _ := a.look(); lease != nil && err == line.ErrWaitOver && lease.Valid() {
 				return lease, nil
 			}
 			return nil, err
@@ -146,61 +147,15 @@ func (a *acquisition) run() (*Lease, error) {
 // look reads what others have done for the acquisition since it slept: given
 // it a lease, or made it the asker.
 func (a *acquisition) look() (lease *Lease, asker bool) {
-	a.shard.Lock()
-	defer a.shard.Unlock()
+	gift, asker, news := a.Look()
+	if news {
+		a.tries = 0
+	}
 	if a.doubt != nil && a.doubt.undone.Load() {
 		a.doubt = nil
 	}
-	if a.news {
-		a.news, a.tries = false, 0
-	}
-	a.idle = false
-	ln := a.shard.lines[a.key]
-	return a.lease, a.terms.once || ln != nil && ln.asker == &a.waiter
-}
-
-// take makes a lease that was handed over the caller's own. It checks again
-// what the hand-over had checked: the caller may have woken late.
-func (a *acquisition) take(lease *Lease) (*Lease, error) {
-	if err := a.ctx.Err(); err != nil {
-		return nil, err // acquire gives the lease back
-	}
-	if lease.Valid() {
-		return lease, nil
-	}
-	a.shard.Lock()
-	defer a.shard.Unlock()
-	a.lease = nil
-	if ln := a.shard.line(a.key); ln.free() {
-		ln.asker = &a.waiter
-	} else {
-		ln.push(&a.waiter)
-	}
-	return nil, nil
-}
-
-// leave takes the acquisition out of its line. Nothing is handed over to it
-// any more.
-func (a *acquisition) leave() {
-	c := a.core
-	a.shard.Lock()
-	unwatch := false
-	if ln := a.shard.lines[a.key]; ln != nil {
-		ln.remove(&a.waiter)
-		if ln.asker == &a.waiter {
-			ln.asker = nil
-			ln.promote()
-		}
-		unwatch = a.shard.tidy(ln)
-	}
-	if a.bed != nil {
-		c.makeBed(a.bed)
-		a.bed, a.wake = nil, nil
-	}
-	a.shard.Unlock()
-	if unwatch {
-		c.news.unwatch(a.key)
-	}
+	lease, _ = gift.(*Lease)
+	return lease, asker || a.terms.once
 }
 
 // mayGoOn reports whether it is worth while to wait after err.
@@ -212,7 +167,7 @@ func (a *acquisition) mayGoOn(err error) bool {
 // terms of the API.
 func (a *acquisition) report(err error) error {
 	ctxErr := a.ctx.Err()
-	cut := err == errWaitOver || ctxErr != nil && (err == ctxErr || errors.Is(err, ErrUnavailable))
+	cut := err == line.ErrWaitOver || ctxErr != nil && (err == ctxErr || errors.Is(err, ErrUnavailable))
 	switch {
 	case cut && a.trouble != nil && (a.held == nil || a.unclear > 1):
 		// Never a clear answer, or none of late: unavailable is not contention.
@@ -225,6 +180,8 @@ func (a *acquisition) report(err error) error {
 			held.Remaining = a.held.Remaining
 		}
 		err = held
+	case err == line.ErrClosed:
+		err = ErrClosed
 	}
 	kind := observe.NotAcquired
 	if errors.Is(err, ErrUnavailable) {
@@ -234,12 +191,4 @@ func (a *acquisition) report(err error) error {
 		Kind: kind, Key: a.key, Wait: time.Since(a.began), Ahead: a.ahead, Err: err,
 	})
 	return err
-}
-
-// left returns how much of Options.Wait is left.
-func (a *acquisition) left() time.Duration {
-	if a.o.Wait == WaitForever {
-		return WaitForever
-	}
-	return a.o.Wait - time.Since(a.began)
 }

@@ -16,7 +16,7 @@ import (
 type ask struct {
 	keeper.Call
 	core   *core
-	waiter *waiter
+	of     *acquisition
 	req    Request
 	start  keeper.Instant
 	answer Grant
@@ -36,7 +36,7 @@ type ask struct {
 // is undone in the background.
 func (a *ask) send(of *acquisition, block uint64, timeout time.Duration) error {
 	c, ctx := of.core, of.ctx
-	a.core, a.waiter = c, &of.waiter
+	a.core, a.of = c, of
 	a.req = Request{Key: of.key, Nonce: rand.Text(), TTL: of.o.TTL, Block: block, Waiting: !of.terms.once}
 	a.start = keeper.Now()
 	ran, finished := c.keeper.Do(ctx, timeout, a, &a.Call)
@@ -94,10 +94,7 @@ func (a *ask) undo() {
 // settle ends the doubt and wakes who waits for that.
 func (a *ask) settle() {
 	a.undone.Store(true)
-	s := a.core.lines.shard(a.req.Key)
-	s.Lock()
-	a.waiter.signal()
-	s.Unlock()
+	a.of.Signal()
 }
 
 // hold turns the answer into a lease that is kept. It reports false, and

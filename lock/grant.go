@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-go/semel/internal/keeper"
+	"github.com/semel-go/semel/internal/line"
 	"github.com/semel-go/semel/observe"
 )
 
@@ -44,7 +45,7 @@ type grant struct {
 
 // Lost ends the current lease; keeper.Owner.
 func (g *grant) Lost(reason error) {
-	s := g.core.lines.shard(g.key)
+	s := g.core.lines.Shard(g.key)
 	s.Lock()
 	l := g.lease
 	s.Unlock()
@@ -57,7 +58,7 @@ func (g *grant) Lost(reason error) {
 			Kind: observe.Lost, Key: g.key, Fence: l.fence, Held: l.acquired.Elapsed(), Err: cause,
 		})
 	}
-	g.core.gone(g)
+	g.core.lines.Vacate(g.key, g)
 }
 
 // Renewed tells the observer; keeper.Owner.
@@ -72,29 +73,13 @@ func (g *grant) RenewFailed(err error) {
 	tell(context.Background(), g.observer, observe.Event{Kind: observe.RenewFailed, Key: g.key, Err: err})
 }
 
-// gone takes g's place in its line away and lets the next caller ask.
-func (c *core) gone(g *grant) {
-	s := c.lines.shard(g.key)
-	s.Lock()
-	unwatch := false
-	if ln := s.lines[g.key]; ln != nil && ln.holder == g {
-		ln.holder = nil
-		ln.promote()
-		unwatch = s.tidy(ln)
-	}
-	s.Unlock()
-	if unwatch {
-		c.news.unwatch(g.key)
-	}
-}
-
 // handOver gives g's next turn to the next caller of this process, if there is
 // one that may have it. It reports false if g must be released to the store.
 //
 // What would make it unsafe or unfair ends it: a window half over, a renewal
 // that failed, a caller that wants a longer TTL, a waiter of another process.
 func (c *core) handOver(ctx context.Context, g *grant, now keeper.Instant) bool {
-	s := c.lines.shard(g.key)
+	s := c.lines.Shard(g.key)
 	for range 2 {
 		s.Lock()
 		heir := c.heir(s, g)
@@ -106,7 +91,7 @@ func (c *core) handOver(ctx context.Context, g *grant, now keeper.Instant) bool 
 			g.fence++
 			g.spare--
 			g.lease = &Lease{grant: g, fence: g.fence, acquired: now, parent: heir.ctx, tied: heir.terms.tied}
-			s.lines[g.key].bequeath(heir, g.lease)
+			s.Find(g.key).Give(&heir.Waiter, g.lease)
 			s.Unlock()
 			return true
 		}
@@ -120,16 +105,20 @@ func (c *core) handOver(ctx context.Context, g *grant, now keeper.Instant) bool 
 }
 
 // heir returns who may have g's next turn, or nil. The shard is locked.
-func (c *core) heir(s *shard, g *grant) *waiter {
-	ln := s.lines[g.key]
-	if ln == nil || ln.holder != g || g.sent || g.minHold > 0 || g.failing.Load() {
+func (c *core) heir(s *line.Shard, g *grant) *acquisition {
+	ln := s.Find(g.key)
+	if ln == nil || ln.Holder != g || g.sent || g.minHold > 0 || g.failing.Load() {
 		return nil
 	}
-	w := ln.heir()
-	if w == nil || w.terms.alone || w.o.TTL > g.TTL || w.o.Margin > g.Margin || w.o.NoRenew != g.Manual || w.o.MinHold > 0 {
+	w := ln.Heir()
+	if w == nil {
 		return nil
 	}
-	return w
+	a := w.Of.(*acquisition)
+	if a.terms.alone || a.o.TTL > g.TTL || a.o.Margin > g.Margin || a.o.NoRenew != g.Manual || a.o.MinHold > 0 {
+		return nil
+	}
+	return a
 }
 
 // reserve extends g by one request that also reserves fences for more turns.
@@ -143,7 +132,7 @@ func (c *core) reserve(ctx context.Context, g *grant) bool {
 	if err != nil || x.answer.Waiters || x.answer.Block == 0 {
 		return false
 	}
-	s := c.lines.shard(g.key)
+	s := c.lines.Shard(g.key)
 	s.Lock()
 	defer s.Unlock()
 	if x.answer.Fence <= g.fence {

@@ -3,11 +3,11 @@ package lock
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/semel-go/semel/internal/keeper"
+	"github.com/semel-go/semel/internal/line"
 	"github.com/semel-go/semel/observe"
 )
 
@@ -26,11 +26,8 @@ type core struct {
 	backend Backend
 	batcher BatchExtender // nil if the backend has none
 	keeper  *keeper.Keeper
-	lines   lines
-	news    news
+	lines   *line.Lines
 	undoer  undoer
-	beds    sync.Pool // of *bed
-	closing chan struct{}
 	closed  atomic.Bool
 }
 
@@ -44,7 +41,7 @@ func New(backend Backend, o Options) (*Locker, error) {
 	if err := filled.validate(); err != nil {
 		return nil, err
 	}
-	c := &core{backend: backend, closing: make(chan struct{})}
+	c := &core{backend: backend}
 	c.batcher, _ = backend.(BatchExtender)
 	interruptible := false
 	if i, ok := backend.(Interruptible); ok {
@@ -53,8 +50,11 @@ func New(backend Backend, o Options) (*Locker, error) {
 	c.keeper = keeper.New(keeper.Config{
 		Renew: c.renew, Node: c.node, IsLost: isLost, Interruptible: interruptible,
 	})
-	c.lines.init()
-	c.news.init(c)
+	var listen func(func(string)) line.Listener
+	if w, ok := backend.(Waiter); ok {
+		listen = func(notify func(string)) line.Listener { return w.Listen(notify) }
+	}
+	c.lines = line.New(listen)
 	c.undoer.core = c
 	return &Locker{core: c, o: o, full: filled}, nil
 }
@@ -99,11 +99,10 @@ func (l *Locker) TryAcquire(ctx context.Context, key string) (*Lease, error) {
 // free themselves after their TTL. The returned error is then ctx's.
 func (l *Locker) Close(ctx context.Context) error {
 	c := l.core
-	if c.closed.CompareAndSwap(false, true) {
-		close(c.closing)
-	}
+	c.closed.Store(true)
+	c.lines.Closing()
 	err := c.keeper.Close(ctx, ErrClosed)
-	c.news.close()
+	c.lines.Close()
 	if err != nil {
 		return fmt.Errorf("lock: close: %w", err)
 	}

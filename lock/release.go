@@ -39,7 +39,7 @@ func (r *release) send(ctx context.Context, timeout time.Duration) error {
 // giveBack ends g in the store and then lets the next caller of this process
 // ask for the key.
 func (c *core) giveBack(ctx context.Context, g *grant, fence uint64, keep time.Duration) error {
-	s := c.lines.shard(g.key)
+	s := c.lines.Shard(g.key)
 	s.Lock()
 	g.sent = true
 	s.Unlock()
@@ -49,6 +49,6 @@ func (c *core) giveBack(ctx context.Context, g *grant, fence uint64, keep time.D
 		r.req.Keep = max(keep, MinTTL)
 	}
 	err := r.send(ctx, g.timeout)
-	c.gone(g)
+	c.lines.Vacate(g.key, g)
 	return err
 }

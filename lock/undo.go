@@ -84,7 +84,7 @@ func (u *undoer) undo(a *ask) error {
 	r := &release{core: u.core, req: ReleaseRequest{
 		Key: a.req.Key, Nonce: a.req.Nonce, TTL: a.req.TTL, Compensate: true,
 	}}
-	err := r.send(context.WithoutCancel(a.waiter.ctx), a.waiter.o.Timeout)
+	err := r.send(context.WithoutCancel(a.of.ctx), a.of.o.Timeout)
 	if isLost(err) {
 		return nil
 	}
@@ -106,5 +106,5 @@ func (u *undoer) pause(fails int) bool {
 }
 
 func (u *undoer) tell(a *ask, kind observe.Kind, err error) {
-	tell(context.WithoutCancel(a.waiter.ctx), a.waiter.o.Observer, observe.Event{Kind: kind, Key: a.req.Key, Err: err})
+	tell(context.WithoutCancel(a.of.ctx), a.of.o.Observer, observe.Event{Kind: kind, Key: a.req.Key, Err: err})
 }
