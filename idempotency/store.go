@@ -148,7 +148,8 @@ type Begun struct {
 	Fence   uint64
 	Attempt uint32
 	// Remaining is the time until the lease ends (Held), the outcome is no
-	// longer held unknown (Unknown), or the key may be claimed (Free).
+	// longer held unknown (Unknown), the key may be claimed (Free), or the
+	// retention ends (Completed).
 	Remaining time.Duration
 	// Fingerprint is that of the present owner, whole. Held, Unknown.
 	Fingerprint Fingerprint

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-go/semel/internal/keeper"
+	"github.com/semel-go/semel/observe"
 )
 
 // ask is one request to acquire, with a nonce of its own, and what becomes of
@@ -25,7 +26,6 @@ type ask struct {
 	// undone is set when an ask in doubt no longer is: its nonce was spent in
 	// the store, or would have expired there.
 	undone atomic.Bool
-	giveUp keeper.Instant // since when the request can no longer be sent
 
 	grant grant
 	lease Lease
@@ -81,14 +81,36 @@ func (a *ask) undo() {
 	}
 	var doubt *InDoubtError
 	if errors.As(a.err, &doubt) {
-		// The client may still send it: what undoes it must come after.
-		settled := doubt.Settled
-		if !a.core.keeper.Go(func() { <-settled; a.core.undoer.add(a) }) {
-			a.settle()
-		}
+		a.core.keeper.UndoAfter(doubt.Settled, a)
 		return
 	}
-	a.core.undoer.add(a)
+	a.core.keeper.Undo(a)
+}
+
+// Undo spends a's nonce; keeper.Doubt. An answer that it owns nothing is as
+// good as a yes.
+func (a *ask) Undo() error {
+	r := &release{core: a.core, req: ReleaseRequest{
+		Key: a.req.Key, Nonce: a.req.Nonce, TTL: a.req.TTL, Compensate: true,
+	}}
+	err := r.send(context.WithoutCancel(a.of.ctx), a.of.o.Timeout)
+	if isLost(err) {
+		return nil
+	}
+	return err
+}
+
+// Life is how long the store would keep the key; keeper.Doubt.
+func (a *ask) Life() time.Duration { return a.req.TTL }
+
+// Settled tells the observer; keeper.Doubt.
+func (a *ask) Settled(err error) {
+	kind := observe.Compensated
+	if err != nil {
+		kind = observe.CompensationFailed
+	}
+	tell(context.WithoutCancel(a.of.ctx), a.of.o.Observer, observe.Event{Kind: kind, Key: a.req.Key, Err: err})
+	a.settle()
 }
 
 // settle ends the doubt and wakes who waits for that.

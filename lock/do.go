@@ -67,10 +67,3 @@ func (l *Lease) run(ctx context.Context, fn func(context.Context) error, keep fu
 	returned = true
 	return err
 }
-
-// LeaseFrom returns the lease that ctx comes from: the innermost one, if there
-// are several.
-func LeaseFrom(ctx context.Context) (*Lease, bool) {
-	l, ok := ctx.Value(heldKey{}).(*Lease)
-	return l, ok
-}

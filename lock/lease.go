@@ -23,7 +23,7 @@ type Lease struct {
 	ended atomic.Bool
 
 	mu     sync.Mutex
-	ctx    *leaseContext
+	ctx    context.Context
 	cancel context.CancelCauseFunc
 	cause  error // why it ended, if it did
 
@@ -79,10 +79,9 @@ func (l *Lease) Context() context.Context {
 		if !l.tied {
 			parent = context.WithoutCancel(parent)
 		}
-		inner, cancel := context.WithCancelCause(parent)
-		l.ctx, l.cancel = &leaseContext{lease: l, inner: inner}, cancel
+		l.ctx, l.cancel = keeper.NewContext(parent, &l.grant.Holding, heldKey{}, l)
 		if l.cause != nil {
-			cancel(l.cause)
+			l.cancel(l.cause)
 		}
 	}
 	return l.ctx

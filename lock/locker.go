@@ -27,7 +27,6 @@ type core struct {
 	batcher BatchExtender // nil if the backend has none
 	keeper  *keeper.Keeper
 	lines   *line.Lines
-	undoer  undoer
 	closed  atomic.Bool
 }
 
@@ -55,7 +54,6 @@ func New(backend Backend, o Options) (*Locker, error) {
 		listen = func(notify func(string)) line.Listener { return w.Listen(notify) }
 	}
 	c.lines = line.New(listen)
-	c.undoer.core = c
 	return &Locker{core: c, o: o, full: filled}, nil
 }
 

@@ -36,7 +36,8 @@ type Keeper struct {
 	kept   int   // holdings
 	closed bool
 	shut   chan struct{} // closed with it
-	quiet  chan struct{} // closed when active (and, until closed, kept) is 0
+	quiet  chan struct{} // closed when active and kept are 0; nil if nobody waits
+	undoer undoer
 
 	workers struct {
 		sync.Mutex
@@ -47,10 +48,11 @@ type Keeper struct {
 }
 
 // New returns a Keeper.
-func New(cfg Config) *Keeper { return &Keeper{cfg: cfg, shut: make(chan struct{})} }
-
-// Shut is closed when Close no longer waits patiently: who retries should stop.
-func (k *Keeper) Shut() <-chan struct{} { return k.shut }
+func New(cfg Config) *Keeper {
+	k := &Keeper{cfg: cfg, shut: make(chan struct{})}
+	k.undoer.k = k
+	return k
+}
 
 // begin registers a request and its deadline, unless the Keeper is closed.
 // While Close waits for what is under way, that may still make requests: it
