@@ -5,13 +5,13 @@ type Kind uint8
 
 // The kinds of a Result.
 const (
-	// Value: Data is the result, in the encoding that Codec names.
-	Value Kind = iota
-	// FinalError: the run failed for good. Data is the error's text.
-	FinalError
-	// Tombstone: the run succeeded and its result was not retained, for its
+	// KindValue: Data is the result, in the encoding that Codec names.
+	KindValue Kind = iota
+	// KindError: the run failed for good. Data is the error's text.
+	KindError
+	// KindTombstone: the run succeeded and its result was not retained, for its
 	// size or because it cannot be.
-	Tombstone
+	KindTombstone
 )
 
 // Result is what a run leaves behind for its duplicates.

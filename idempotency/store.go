@@ -94,32 +94,32 @@ type Fingerprint [32]byte
 // State is the state of a key.
 type State uint8
 
-// The states of a key. Begin answers with one of the first four: Claimed means
-// by this request; Held, by another. Free is only seen by an Inspector, and by
-// a Begin that came before its not-before time.
+// The states of a key. In an answer to Begin StateClaimed means by this
+// request, StateHeld by another, and StateFree that it came before its
+// not-before time.
 const (
-	Absent State = iota
-	Claimed
-	Held
-	Completed
-	Unknown
-	Free
+	StateAbsent State = iota
+	StateClaimed
+	StateHeld
+	StateCompleted
+	StateUnknown
+	StateFree
 )
 
 // String returns the state's name.
 func (s State) String() string {
 	switch s {
-	case Absent:
+	case StateAbsent:
 		return "absent"
-	case Claimed:
+	case StateClaimed:
 		return "claimed"
-	case Held:
+	case StateHeld:
 		return "held"
-	case Completed:
+	case StateCompleted:
 		return "completed"
-	case Unknown:
+	case StateUnknown:
 		return "unknown"
-	case Free:
+	case StateFree:
 		return "free"
 	}
 	return "invalid"
@@ -141,8 +141,8 @@ type BeginRequest struct {
 
 // Begun is a Store's answer to Begin. Which fields are set depends on State.
 type Begun struct {
-	// State is Claimed, Held, Completed, Unknown, or Free (not yet to be
-	// claimed).
+	// State is StateClaimed, StateHeld, StateCompleted, StateUnknown, or
+	// StateFree (not yet to be claimed).
 	State State
 	// Fence and Attempt are those of the claim. Claimed only.
 	Fence   uint64
@@ -221,7 +221,7 @@ type Binder interface {
 // Info is the state of a key, as an operator sees it.
 type Info struct {
 	Key   Digest
-	State State // Absent, Claimed, Completed, Unknown or Free
+	State State // StateHeld apart
 	// Remaining is the time after which the store forgets this state.
 	Remaining time.Duration
 	// NotBefore is the time until a free key may be claimed.

@@ -1,0 +1,173 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/semel-go/semel/internal/keeper"
+	"github.com/semel-go/semel/observe"
+)
+
+// Claim is the right to run a key, as a run sees it: [ClaimFrom] finds it in
+// the run's context. It is safe for concurrent use.
+type Claim struct {
+	keeper.Holding
+	core        *core
+	o           *Options
+	key         Key
+	digest      Digest
+	nonce       Nonce
+	fingerprint Fingerprint
+	fence       uint64
+	attempt     uint32
+	label       []byte
+	parent      context.Context // the one given to Run
+	claimedAt   time.Time
+	granted     keeper.Instant
+
+	mu       sync.Mutex
+	cancel   context.CancelCauseFunc
+	end      steering
+	settling bool // an outcome is being recorded: its loss is told there
+}
+
+// steering is how a handler wants its run to end.
+type steering struct {
+	how ending
+	err error
+	d   time.Duration
+}
+
+type ending uint8
+
+const (
+	endByReturn ending = iota // as the run's return says
+	endRelease
+	endKeep
+	endUnknown
+	endPermanent
+)
+
+// claimKey is the key under which a context holds its claim.
+type claimKey struct{}
+
+// ClaimFrom returns the claim under which ctx's function runs: the innermost
+// one, if there are several.
+func ClaimFrom(ctx context.Context) (*Claim, bool) {
+	c, ok := ctx.Value(claimKey{}).(*Claim)
+	return c, ok
+}
+
+// Key returns the key that is being run.
+func (c *Claim) Key() Key { return c.key }
+
+// Fence returns the fencing token: greater than that of every earlier run of
+// the key. Let what you write to refuse a lower one than it has seen.
+func (c *Claim) Fence() uint64 { return c.fence }
+
+// Attempt returns how many times the key has been run, this one included, as
+// far as the store remembers: 1 for the first.
+func (c *Claim) Attempt() uint32 { return c.attempt }
+
+// Release makes the run end without an outcome, whatever it returns: the key
+// is free, and a duplicate runs it. The last of Release, Keep, Unknown and
+// Permanent decides.
+func (c *Claim) Release() { c.steer(steering{how: endRelease}) }
+
+// Keep makes the run end with an outcome, whatever it returns: its effect has
+// happened. An error that it returns is recorded as by Final. If it panics, it
+// is recorded as completed without a result.
+func (c *Claim) Keep() { c.steer(steering{how: endKeep}) }
+
+// Unknown makes the run end with an unknown outcome, whatever it returns, even
+// if it panics: see the function Unknown.
+func (c *Claim) Unknown() { c.steer(steering{how: endUnknown}) }
+
+// Permanent makes the run end with err as its outcome, whatever it returns: it
+// will never succeed. See Final. A nil err is as good as Keep.
+func (c *Claim) Permanent(err error) {
+	if err == nil {
+		c.Keep()
+		return
+	}
+	c.steer(steering{how: endPermanent, err: err})
+}
+
+func (c *Claim) steer(s steering) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = s
+}
+
+func (c *Claim) steered() steering {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end
+}
+
+// context returns the context of the run.
+func (c *Claim) context() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ctx, cancel := keeper.NewContext(c.parent, &c.Holding, claimKey{}, c)
+	c.cancel = cancel
+	return ctx
+}
+
+// finish ends the run's context.
+func (c *Claim) finish(cause error) {
+	c.mu.Lock()
+	cancel := c.cancel
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel(cause)
+	}
+}
+
+// settle says that an outcome is being recorded.
+func (c *Claim) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settling = true
+}
+
+// Lost ends the run's context; keeper.Owner.
+func (c *Claim) Lost(reason error) {
+	if !errors.Is(reason, ErrClosed) && !isLost(reason) {
+		reason = errors.Join(ErrLost, reason)
+	}
+	c.finish(reason)
+	c.mu.Lock()
+	settling := c.settling
+	c.mu.Unlock()
+	if !settling {
+		c.tell(observe.Event{Kind: observe.Lost, Held: c.granted.Elapsed(), Err: reason})
+	}
+}
+
+// Renewed tells the observer; keeper.Owner.
+func (c *Claim) Renewed() { c.tell(observe.Event{Kind: observe.Renewed}) }
+
+// RenewFailed tells the observer; keeper.Owner.
+func (c *Claim) RenewFailed(err error) { c.tell(observe.Event{Kind: observe.RenewFailed, Err: err}) }
+
+func (c *Claim) tell(e observe.Event) {
+	e.Fence = c.fence
+	tell(context.WithoutCancel(c.parent), c.o.Observer, c.digest, e)
+}
+
+// claimed reports whether ctx comes from a run of the key that is not over.
+func (c *core) claimed(ctx context.Context, d Digest) bool {
+	for {
+		claim, ok := ClaimFrom(ctx)
+		if !ok {
+			return false
+		}
+		if claim.core == c && claim.digest == d && claim.Kept() {
+			return true
+		}
+		ctx = claim.parent
+	}
+}

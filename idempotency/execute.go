@@ -1,0 +1,72 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/semel-go/semel/observe"
+)
+
+// execute runs fn under the claim and ends the claim in the way that fn did.
+func (c *Claim) execute(r *run, fn func(context.Context) (Result, error)) (out Outcome, err error) {
+	returned := false
+	defer func() {
+		if !returned { // a panic or Goexit goes on when this is done
+			c.finish(ErrFinished)
+			c.conclude(r, Result{Kind: KindTombstone}, errNotReturned)
+		}
+	}()
+	res, err := fn(c.context())
+	returned = true
+	c.finish(ErrFinished)
+	out = c.conclude(r, res, err)
+	out.Result = res
+	return out, err
+}
+
+// errNotReturned is the error of a run that panicked or called Goexit.
+var errNotReturned = errors.New("idempotency: run did not return")
+
+// conclude ends the claim of a run that ended with res and err, as its handler
+// has steered it.
+func (c *Claim) conclude(r *run, res Result, err error) Outcome {
+	out := Outcome{Status: Executed, Fence: c.fence, Attempt: c.attempt, ClaimedAt: c.claimedAt}
+	end := c.steered()
+	var final *FinalError
+	switch {
+	case end.how == endPermanent:
+		res = failure(end.err)
+	case end.how == endUnknown, end.how == endByReturn && IsUnknown(err):
+		c.holdUnknown(err)
+		return out
+	case end.how == endRelease:
+		c.release(err)
+		return out
+	case err == nil, end.how == endKeep && err == errNotReturned:
+		// res is what to record.
+	case end.how == endKeep, errors.As(err, &final):
+		res = failure(err)
+	default:
+		c.release(err)
+		return out
+	}
+	out.CompletedAt = time.Now().Truncate(time.Millisecond)
+	out.Recorded = c.complete(r, res, out.CompletedAt)
+	return out
+}
+
+// failure is the result that records err.
+func failure(err error) Result { return Result{Kind: KindError, Data: []byte(err.Error())} }
+
+// fit returns res as it can be recorded.
+func (c *Claim) fit(res Result) Result {
+	if len(res.Data) <= c.o.MaxResult {
+		return res
+	}
+	c.tell(observe.Event{Kind: observe.ResultDropped})
+	if res.Kind == KindError && c.o.MaxResult > 0 {
+		return Result{Kind: KindError, Data: res.Data[:c.o.MaxResult]} // its text is for people
+	}
+	return Result{Kind: KindTombstone}
+}

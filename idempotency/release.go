@@ -1,0 +1,70 @@
+package idempotency
+
+import (
+	"context"
+	"time"
+
+	"github.com/semel-go/semel/internal/keeper"
+	"github.com/semel-go/semel/observe"
+)
+
+// release is one request to end a claim without an outcome.
+type release struct {
+	keeper.Call
+	core *core
+	req  ReleaseRequest
+	err  error
+}
+
+// Run asks the store; keeper.Op.
+func (x *release) Run(ctx context.Context) { x.err = x.core.store.Release(ctx, x.req) }
+
+// Late has nothing to do: if the request arrived, the key is free, and if it
+// did not, it will be after its lease.
+func (x *release) Late() {}
+
+func (x *release) send(ctx context.Context, timeout time.Duration) error {
+	return answer(ctx, x.core, "release", timeout, x, &x.Call, &x.err)
+}
+
+// release frees the key, after the time that RetryAfter put into err if it did.
+// If the store does not answer, the lease ends it.
+func (c *Claim) release(err error) {
+	k := c.core.keeper
+	if !k.Enter() {
+		return // closed under the run: the lease ends it
+	}
+	defer k.Exit()
+	c.settle()
+	c.Drop()
+	x := &release{core: c.core, req: ReleaseRequest{Key: c.digest, Nonce: c.nonce, TTL: c.o.StubFor}}
+	if after, ok := RetryDelay(err); ok && after > 0 {
+		x.req.NotBefore = min(after, MaxRetention)
+	}
+	failed := x.send(context.WithoutCancel(c.parent), c.o.Timeout)
+	c.core.lines.Nudge(string(c.digest[:]))
+	c.tell(observe.Event{Kind: observe.RunFailed, Held: c.granted.Elapsed(), Err: err})
+	if failed != nil && !isLost(failed) {
+		c.tell(observe.Event{Kind: observe.ReleaseFailed, Err: failed})
+	}
+}
+
+// holdUnknown holds the key as one whose outcome is unknown. Like an outcome,
+// that must not be lost.
+func (c *Claim) holdUnknown(err error) {
+	c.settle()
+	try := func() error {
+		x := &release{core: c.core, req: ReleaseRequest{
+			Key: c.digest, Nonce: c.nonce, TTL: c.o.StubFor, Unknown: c.o.UnknownFor,
+		}}
+		return x.send(context.WithoutCancel(c.parent), c.o.Timeout)
+	}
+	c.insist(c.o.CompleteFor, try, func(refused error) {
+		c.core.lines.Nudge(string(c.digest[:]))
+		if refused == nil {
+			c.tell(observe.Event{Kind: observe.RunUnknown, Held: c.granted.Elapsed(), Err: err})
+		} else if isLost(refused) {
+			c.tell(observe.Event{Kind: observe.CompleteRefused, Held: c.granted.Elapsed(), Err: refused})
+		}
+	})
+}
