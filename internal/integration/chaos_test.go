@@ -36,8 +36,8 @@ func chaosTime(t *testing.T) time.Duration {
 }
 
 // TestChaos lets processes increment a register under one lock while they are
-// killed and stopped at the worst moments: between reading the register and
-// writing it, and between the write and its answer.
+// killed and stopped at the worst moments: between looking at the lease and
+// writing the register, and between the write and its answer.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	r, s := storm(t, true)
@@ -176,11 +176,11 @@ func (c *chaos) next(op string, f func(name string, w *worker)) bool {
 	}
 }
 
-// pause stops a worker that has just read the register, for longer than its
-// lease. The register answers it meanwhile.
+// pause stops a worker that has found its lease valid and is about to write the
+// register, for longer than its lease.
 func (c *chaos) pause() {
 	var stopped *worker
-	if !c.next("R", func(_ string, w *worker) {
+	if !c.next("S", func(_ string, w *worker) {
 		stopped = w
 		_ = w.cmd.Process.Signal(syscall.SIGSTOP)
 	}) {

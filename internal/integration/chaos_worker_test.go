@@ -3,7 +3,6 @@ package integration_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"sync"
@@ -86,8 +85,8 @@ func increment(ctx context.Context, locker *lock.Locker, register *registerClien
 	if !lease.Valid() {
 		return 0, false
 	}
-	if rand.N(8) == 0 {
-		time.Sleep(rand.N(2 * time.Millisecond))
+	if _, _, err = register.ask("S", name, 0, 0); err != nil {
+		return 0, false
 	}
 	if _, ok, err = register.ask("W", name, lease.Fence(), value+1); err != nil || !ok {
 		return 0, false

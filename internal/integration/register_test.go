@@ -17,6 +17,7 @@ import (
 //
 //	R worker fence        -> V value    | F
 //	W worker fence value  -> A          | F
+//	S worker              -> S, and changes nothing: a place to stop a worker
 type register struct {
 	fenced bool // whether it checks the fence
 	ln     net.Listener
@@ -101,6 +102,9 @@ func (r *register) talk(c net.Conn) {
 func (r *register) apply(op, worker string, fence uint64, value int64) (answer string, hook func(op, worker string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if op == "S" {
+		return "S", r.hook
+	}
 	if r.fenced && fence < r.fence {
 		return "F", nil
 	}
