@@ -12,6 +12,7 @@ const roleEnv = "SEMEL_INTEGRATION_ROLE"
 // roles are the parts that a child process can play.
 var roles = map[string]func() int{
 	"chaos": chaosWorker,
+	"crash": crashChild,
 }
 
 func TestMain(m *testing.M) {
