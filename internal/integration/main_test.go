@@ -13,6 +13,7 @@ const roleEnv = "SEMEL_INTEGRATION_ROLE"
 var roles = map[string]func() int{
 	"chaos": chaosWorker,
 	"crash": crashChild,
+	"storm": stormWorker,
 }
 
 func TestMain(m *testing.M) {
