@@ -36,8 +36,12 @@ func stormWorker() int {
 	calm := os.Getenv("STORM_CALM") != ""
 	goroutines, _ := strconv.Atoi(os.Getenv("STORM_GOROUTINES"))
 	postman := &postman{calm: calm}
+	lease := stormLease
+	if calm {
+		lease = 30 * time.Second // that no loaded machine loses
+	}
 	guard, err := idempotency.New(store, idempotency.Options{
-		Lease: stormLease, Retention: time.Hour, Observer: observe.Func(postman.observe),
+		Lease: lease, Retention: time.Hour, Observer: observe.Func(postman.observe),
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
