@@ -1,0 +1,46 @@
+package bench
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+)
+
+// Cost is what one uncontended pair costs besides time.
+type Cost struct {
+	// Allocations on the heap, those of background goroutines included, and
+	// Bytes allocated.
+	Allocations, Bytes float64
+	// Commands sent, and Trips to the server and back. They are counted if the
+	// contender's traffic goes over a Wire.
+	Commands, Trips float64
+}
+
+// Measure makes n pairs from as many goroutines at once as the keys are for
+// and returns what one pair cost. The contender's traffic goes over wire, or is not counted if that
+// is nil.
+func Measure(ctx context.Context, c Contender, keys Keys, n int, wire *Wire) (Cost, error) {
+	var next, done atomic.Int64
+	more := func() bool { return next.Add(1) <= int64(n) }
+	if err := spread(ctx, c, keys, more, &done); err != nil { // Warm what is made only once.
+		return Cost{}, err
+	}
+	next.Store(0)
+	var sent Traffic
+	if wire != nil {
+		sent = wire.Traffic()
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := spread(ctx, c, keys, more, &done)
+	runtime.ReadMemStats(&after)
+	cost := Cost{
+		Allocations: float64(after.Mallocs-before.Mallocs) / float64(n),
+		Bytes:       float64(after.TotalAlloc-before.TotalAlloc) / float64(n),
+	}
+	if wire != nil {
+		sent = wire.Traffic().Since(sent)
+		cost.Commands, cost.Trips = float64(sent.Work())/float64(n), float64(sent.Trips)/float64(n)
+	}
+	return cost, err
+}
