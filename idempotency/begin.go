@@ -85,6 +85,7 @@ func (b *begin) Undo() error {
 	x := &release{core: r.core, req: ReleaseRequest{
 		Key: r.digest, Nonce: b.req.Nonce, TTL: max(r.o.StubFor, r.o.Lease), Compensate: true,
 	}}
+	x.Bound = true
 	err := x.send(context.WithoutCancel(r.ctx), r.o.Timeout)
 	if isLost(err) {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// ErrResultUnavailable: the key's run has completed, and its result was not
-// retained or cannot be decoded. It will not run again. To run it again is an
-// operator's decision: Forget.
+// ErrResultUnavailable says that the key's run has completed, and that its
+// result was not retained or cannot be decoded. It will not run again: whether
+// it shall is an operator's decision (Forget).
 var ErrResultUnavailable = errors.New("idempotency: completed, result not available")
 
 // A record's body is what a run left behind, as the store keeps it. All numbers

@@ -59,13 +59,13 @@ func (b bodies) record(t testing.TB) (idempotency.Digest, idempotency.Record) {
 	}
 }
 
-func (b bodies) encryption(t testing.TB, current string) idempotency.Encryption {
+func (b bodies) encryption(t testing.TB) idempotency.Encryption {
 	t.Helper()
 	keys := idempotency.Keyring{}
 	for id, secret := range b.Keys {
 		keys[id] = unhex(t, secret)
 	}
-	return idempotency.Encryption{Current: current, Keys: keys}
+	return idempotency.Encryption{Current: "2025-11", Keys: keys}
 }
 
 func unhex(t testing.TB, s string) []byte {
@@ -98,7 +98,7 @@ func TestBodyVectors(t *testing.T) {
 	vectors := readBodies(t)
 	key, record := vectors.record(t)
 	plain := newSealer(t, idempotency.Compression{}, idempotency.Encryption{})
-	encrypted := newSealer(t, idempotency.Compression{}, vectors.encryption(t, "2025-11"))
+	encrypted := newSealer(t, idempotency.Compression{}, vectors.encryption(t))
 	require.NotEmpty(t, vectors.Bodies)
 	for _, v := range vectors.Bodies {
 		t.Run(v.Name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestBodySize(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(body), 4)
 
-	body, err = newSealer(t, idempotency.Compression{}, vectors.encryption(t, "2025-11")).Seal(key, record, idempotency.Result{})
+	body, err = newSealer(t, idempotency.Compression{}, vectors.encryption(t)).Seal(key, record, idempotency.Result{})
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(body), 3+len("2025-11")+12+16+3)
 }
@@ -204,7 +204,7 @@ func TestBodyCut(t *testing.T) {
 			_, err := s.Open(key, record)
 			require.ErrorIs(t, err, idempotency.ErrResultUnavailable, "%s, %d bytes", v.Name, n)
 		}
-		record.Body = append(body[:len(body):len(body)], 0)
+		record.Body = append(bytes.Clone(body), 0)
 		_, err := s.Open(key, record)
 		require.ErrorIs(t, err, idempotency.ErrResultUnavailable, "%s, one byte more", v.Name)
 
@@ -234,7 +234,9 @@ func eachFlip(body []byte, f func(bit int, flipped []byte)) {
 }
 
 // TestBodyMemory: a body claims a length, and whoever can write to the store
-// can claim any. It is not parallel, since it counts what the process allocates.
+// can claim any.
+//
+//nolint:paralleltest // it counts what the process allocates
 func TestBodyMemory(t *testing.T) {
 	const size = 1 << 20
 	bomb := gzipped(t, strings.Repeat("a", size))
@@ -280,7 +282,7 @@ func TestBodyResultInvalid(t *testing.T) {
 	t.Parallel()
 	vectors := readBodies(t)
 	tooMuch := make([]byte, idempotency.MaxData+1)
-	for _, e := range []idempotency.Encryption{{}, vectors.encryption(t, "2025-11")} {
+	for _, e := range []idempotency.Encryption{{}, vectors.encryption(t)} {
 		s := newSealer(t, idempotency.Compression{}, e)
 		for want, res := range map[string]idempotency.Result{
 			"Result.Kind":  {Kind: 3},
@@ -305,12 +307,12 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte("\x01\x10\x00\x01" + varint(idempotency.MaxData) + "x"))
 
 	plain := newSealer(f, idempotency.Compression{}, idempotency.Encryption{})
-	migrating := vectors.encryption(f, "2025-11")
+	migrating := vectors.encryption(f)
 	migrating.AllowPlain = true
 	sealers := map[string]idempotency.Sealer{
 		"plain":     plain,
 		"packing":   newSealer(f, idempotency.Compression{Above: 16}, idempotency.Encryption{}),
-		"encrypted": newSealer(f, idempotency.Compression{}, vectors.encryption(f, "2025-11")),
+		"encrypted": newSealer(f, idempotency.Compression{}, vectors.encryption(f)),
 		"migrating": newSealer(f, idempotency.Compression{}, migrating),
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

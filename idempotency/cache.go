@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"time"
-
-	"github.com/semel-go/semel/internal/keeper"
 )
 
 // LocalCache keeps completed records in this process's memory, decoded, so that
@@ -24,9 +22,9 @@ type LocalCache struct {
 	Bytes int64
 
 	// TTL is how long a record is believed, counted from before the store was
-	// asked for it, on a clock that goes on while the machine is suspended; it
-	// never outlives the record's retention. At most a minute, so that there
-	// is a time after which a Forget holds everywhere.
+	// asked for it, suspend included; it never outlives the record's
+	// retention. At most a minute, so that there is a time after which a
+	// Forget holds everywhere.
 	// Default: 5 s.
 	TTL time.Duration
 }
@@ -48,8 +46,7 @@ type entry struct {
 	result Result
 }
 
-// cache is a LocalCache at work: shards of least recently used order. A nil
-// *cache is one that is off.
+// cache is a LocalCache at work. A nil *cache is one that is off.
 //
 // What is read from the store may be out of date when it arrives here, because
 // the key was forgotten meanwhile. So the reader takes a generation before it
@@ -64,7 +61,16 @@ type cache struct {
 // generation is when, in forgets and in time, a key was asked for.
 type generation struct {
 	forgets uint64
-	since   keeper.Instant
+	since   time.Time
+}
+
+// elapsed returns the time from since to now: the greater of what Go's
+// monotonic clock says and what the wall clock says, which goes on while the
+// machine is suspended. Should the wall clock be set forward, an entry ends
+// early. (The clock that package keeper reads is a system call, and takes
+// longer than all the rest of a get.)
+func elapsed(since, now time.Time) time.Duration {
+	return max(now.Sub(since), now.Round(0).Sub(since))
 }
 
 // newCache returns the cache that o describes, nil if that is off.
@@ -93,9 +99,9 @@ func newCache(o LocalCache) (*cache, error) {
 }
 
 // get returns what is known of d.
-func (c *cache) get(d Digest) (entry, bool) {
+func (c *cache) get(d Digest) (*entry, bool) {
 	if c == nil {
-		return entry{}, false
+		return nil, false
 	}
 	return c.shard(d).get(d)
 }
@@ -107,7 +113,7 @@ func (c *cache) generation(d Digest) generation {
 	}
 	// The clock first: between the two a forget may pass, which only makes the
 	// entry's life shorter.
-	since := keeper.Now()
+	since := time.Now()
 	return generation{c.shard(d).generation(), since}
 }
 
@@ -118,7 +124,7 @@ func (c *cache) put(d Digest, g generation, e entry, life time.Duration) {
 	if c == nil {
 		return
 	}
-	if life = min(life, c.ttl); g.since.Elapsed() < life {
+	if life = min(life, c.ttl); elapsed(g.since, time.Now()) < life {
 		c.shard(d).put(d, g, e, life)
 	}
 }

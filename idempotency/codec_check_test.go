@@ -59,10 +59,12 @@ func (*stringTextKey) UnmarshalText([]byte) error  { return nil }
 func (n noted) MarshalText() ([]byte, error)       { return []byte(n.stamped), nil }
 func (n *noted) UnmarshalText(b []byte) error      { n.stamped = string(b); return nil }
 func (i ignored) touch() (map[string]any, *hidden) { return i.cache, &hidden{secret: ""} }
+func (h hiddenAndMore) touch() string              { return h.more }
 
 func TestCheckJSON(t *testing.T) {
 	t.Parallel()
 	_, _ = ignored{}.touch()
+	_ = hiddenAndMore{}.touch()
 	for _, tc := range []struct {
 		t    reflect.Type
 		want string // "": carried

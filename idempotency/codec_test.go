@@ -190,7 +190,9 @@ func TestCheckCodec(t *testing.T) {
 	require.ErrorContains(t, err, "Codec json cannot carry chan int: it cannot be encoded")
 }
 
-// TestCheckCodecAllocates is not parallel, since it counts.
+// TestCheckCodecAllocates: the check is on the path of every call.
+//
+//nolint:paralleltest // it counts what the process allocates
 func TestCheckCodecAllocates(t *testing.T) {
 	checks := new(idempotency.CodecChecks)
 	require.Zero(t, testing.AllocsPerRun(100, func() {

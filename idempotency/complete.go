@@ -67,8 +67,10 @@ func (c *Claim) complete(r *run, res Result, at time.Time) (recorded bool) {
 	}
 	rec.Body = body
 	c.settle()
+	bound := c.parent.Done() != nil // who can be in a hurry is
 	try := func() error {
 		x := &completion{core: c.core, req: CompleteRequest{Key: c.digest, Record: rec, Retention: c.o.Retention}}
+		x.Bound, bound = bound, true
 		err := x.send(ctx, c.o.Timeout)
 		if err == nil && x.late {
 			c.tell(observe.Event{Kind: observe.CompletedLate})

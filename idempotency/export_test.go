@@ -62,7 +62,16 @@ func (c Cache) Off() bool { return c.c == nil }
 // Get is get.
 func (c Cache) Get(d Digest) (Record, Result, bool) {
 	e, ok := c.c.get(d)
-	return e.record, e.result, ok
+	if !ok {
+		return Record{}, Result{}, false
+	}
+	return e.record, e.result, true
+}
+
+// Has is get, without its copies.
+func (c Cache) Has(d Digest) bool {
+	_, ok := c.c.get(d)
+	return ok
 }
 
 // Generation is generation.
@@ -86,7 +95,7 @@ func (c Cache) Used() (entries int, size int64, sound bool) {
 		n, sum := 0, int64(0)
 		for at := s.ring.next; at != &s.ring; at = at.next {
 			n++
-			sum += at.size()
+			sum += at.entry.size()
 			sound = sound && s.slots[at.key] == at && at.next.prev == at
 		}
 		sound = sound && n == len(s.slots) && sum == s.bytes && s.bytes <= s.limit

@@ -29,7 +29,9 @@ type Options struct {
 	Wait time.Duration
 
 	// Timeout bounds each single request to the store, whether or not the
-	// client library keeps deadlines.
+	// client library keeps deadlines. Only a call with a context that can never
+	// end, as context.Background, waits for the client library's own timeouts,
+	// as with lock.Options.Timeout.
 	// Default: 1 s, or the Lease if that is shorter.
 	Timeout time.Duration
 

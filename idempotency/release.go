@@ -41,6 +41,7 @@ func (c *Claim) release(err error) {
 	if after, ok := RetryDelay(err); ok && after > 0 {
 		x.req.NotBefore = min(after, MaxRetention)
 	}
+	x.Bound = c.parent.Done() != nil
 	failed := x.send(context.WithoutCancel(c.parent), c.o.Timeout)
 	c.core.lines.Nudge(string(c.digest[:]))
 	c.tell(observe.Event{Kind: observe.RunFailed, Held: c.granted.Elapsed(), Err: err})
@@ -57,6 +58,7 @@ func (c *Claim) holdUnknown(err error) {
 		x := &release{core: c.core, req: ReleaseRequest{
 			Key: c.digest, Nonce: c.nonce, TTL: c.o.StubFor, Unknown: c.o.UnknownFor,
 		}}
+		x.Bound = true
 		return x.send(context.WithoutCancel(c.parent), c.o.Timeout)
 	}
 	c.insist(c.o.CompleteFor, try, func(refused error) {

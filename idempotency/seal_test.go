@@ -172,7 +172,7 @@ func TestSealTamper(t *testing.T) {
 			_, err := strict.Open(key, r)
 			require.ErrorIs(t, err, idempotency.ErrResultUnavailable, "%d bytes", n)
 		}
-		r.Body = append(body[:len(body):len(body)], 0)
+		r.Body = append(bytes.Clone(body), 0)
 		_, err = strict.Open(key, r)
 		require.ErrorIs(t, err, idempotency.ErrResultUnavailable, "one byte more")
 		eachFlip(body, func(bit int, flipped []byte) {

@@ -93,6 +93,7 @@ func (a *ask) Undo() error {
 	r := &release{core: a.core, req: ReleaseRequest{
 		Key: a.req.Key, Nonce: a.req.Nonce, TTL: a.req.TTL, Compensate: true,
 	}}
+	r.Bound = true
 	err := r.send(context.WithoutCancel(a.of.ctx), a.of.o.Timeout)
 	if isLost(err) {
 		return nil

@@ -78,7 +78,7 @@ func (g *grant) RenewFailed(err error) {
 //
 // What would make it unsafe or unfair ends it: a window half over, a renewal
 // that failed, a caller that wants a longer TTL, a waiter of another process.
-func (c *core) handOver(ctx context.Context, g *grant, now keeper.Instant) bool {
+func (c *core) handOver(ctx context.Context, bound bool, g *grant, now keeper.Instant) bool {
 	s := c.lines.Shard(g.key)
 	for range 2 {
 		s.Lock()
@@ -96,7 +96,7 @@ func (c *core) handOver(ctx context.Context, g *grant, now keeper.Instant) bool 
 			return true
 		}
 		s.Unlock()
-		if !c.reserve(ctx, g) {
+		if !c.reserve(ctx, bound, g) {
 			return false
 		}
 		now = keeper.Now()
@@ -123,11 +123,12 @@ func (c *core) heir(s *line.Shard, g *grant) *acquisition {
 
 // reserve extends g by one request that also reserves fences for more turns.
 // It reports false if another process waits, or in any doubt.
-func (c *core) reserve(ctx context.Context, g *grant) bool {
+func (c *core) reserve(ctx context.Context, bound bool, g *grant) bool {
 	if !g.TryBegin() {
 		return false // a renewal is under way: its outcome is not known
 	}
 	x := &extension{grant: g, req: Request{Key: g.key, Nonce: g.nonce, TTL: g.TTL, Block: cohort}}
+	x.Bound = bound
 	err := x.send(ctx)
 	if err != nil || x.answer.Waiters || x.answer.Block == 0 {
 		return false

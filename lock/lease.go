@@ -157,6 +157,7 @@ func (l *Lease) release(ctx context.Context, keep time.Duration) error {
 		return ErrClosed
 	}
 	defer c.keeper.Exit()
+	bound := ctx.Done() != nil // who can be in a hurry is
 	ctx = context.WithoutCancel(ctx)
 	now := keeper.Now()
 	trusted, held := l.validAt(now), now.Sub(l.acquired)
@@ -164,12 +165,12 @@ func (l *Lease) release(ctx context.Context, keep time.Duration) error {
 	if g.minHold > 0 {
 		keep = max(keep, g.minHold-held)
 	}
-	if trusted && keep <= 0 && c.handOver(ctx, g, now) {
+	if trusted && keep <= 0 && c.handOver(ctx, bound, g, now) {
 		l.released = true
 		tell(ctx, g.observer, observe.Event{Kind: observe.HandedOver, Key: g.key, Fence: l.fence, Held: held})
 		return nil
 	}
-	err := c.giveBack(ctx, g, l.fence, keep)
+	err := c.giveBack(ctx, bound, g, l.fence, keep)
 	event := observe.Event{Kind: observe.Released, Key: g.key, Fence: l.fence, Held: held}
 	switch {
 	case err == nil:

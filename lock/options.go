@@ -36,7 +36,10 @@ type Options struct {
 	Wait time.Duration
 
 	// Timeout bounds each single request to the store, whether or not the
-	// client library keeps deadlines. It should be well below the TTL.
+	// client library keeps deadlines. It should be well below the TTL. Only a
+	// call with a context that can never end, as context.Background, waits for
+	// the client library's own timeouts, unless that is Interruptible or keeps
+	// the deadline of its context (go-redis: ContextTimeoutEnabled).
 	// Default: 1 s, or the TTL if that is shorter.
 	Timeout time.Duration
 

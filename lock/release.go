@@ -38,13 +38,14 @@ func (r *release) send(ctx context.Context, timeout time.Duration) error {
 
 // giveBack ends g in the store and then lets the next caller of this process
 // ask for the key.
-func (c *core) giveBack(ctx context.Context, g *grant, fence uint64, keep time.Duration) error {
+func (c *core) giveBack(ctx context.Context, bound bool, g *grant, fence uint64, keep time.Duration) error {
 	s := c.lines.Shard(g.key)
 	s.Lock()
 	g.sent = true
 	s.Unlock()
 	g.Drop()
 	r := &release{core: c, req: ReleaseRequest{Key: g.key, Nonce: g.nonce, TTL: g.TTL, Fence: fence}}
+	r.Bound = bound
 	if keep > 0 {
 		r.req.Keep = max(keep, MinTTL)
 	}

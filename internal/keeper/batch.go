@@ -49,7 +49,7 @@ func (k *Keeper) batches(due []*Holding) []*batch {
 func (b *batch) renew() {
 	k := b.k
 	defer k.Exit()
-	b.start = Now()
+	b.start, b.Bound = Now(), true
 	ran, finished := k.Do(context.Background(), b.hs[0].TTL/6, b, &b.Call)
 	for i, h := range b.hs {
 		err := context.DeadlineExceeded

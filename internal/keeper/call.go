@@ -19,6 +19,9 @@ type Op interface {
 // Call is the context that a request gets and the state that its two sides
 // share. Embed one in each Op: it must not be used twice.
 type Call struct {
+	// Bound makes Do keep the timeout even if the context cannot end.
+	Bound bool
+
 	parent   context.Context
 	op       Op
 	deadline time.Time
@@ -104,13 +107,16 @@ func (c *Call) expire() {
 // which then happens exactly once, and call.Err says why. After Close nothing
 // is run: ran is false.
 //
-// A Keeper whose requests are Interruptible runs op on the caller's goroutine
-// and always sees it return.
+// op runs on the caller's goroutine, and Do always sees it return, if the
+// Keeper's requests are Interruptible, or if neither the context can end nor the
+// call is Bound: handing a request to another goroutine and back costs about as
+// much as half a round trip on a fast network. Then the client library's own
+// timeouts bound it, with the deadline of the context that it gets.
 func (k *Keeper) Do(ctx context.Context, timeout time.Duration, op Op, call *Call) (ran, finished bool) {
 	call.parent, call.op = ctx, op
 	call.deadline = time.Now().Add(timeout)
 	call.event.call = call
-	if k.cfg.Interruptible {
+	if k.cfg.Interruptible || ctx.Done() == nil && !call.Bound {
 		return k.doHere(ctx, op, call)
 	}
 	w := k.worker()
@@ -136,7 +142,7 @@ func (k *Keeper) Do(ctx context.Context, timeout time.Duration, op Op, call *Cal
 	return true, finished
 }
 
-// doHere is Do without a worker.
+// doHere is Do on the caller's goroutine.
 func (k *Keeper) doHere(ctx context.Context, op Op, call *Call) (ran, finished bool) {
 	if !k.begin(call) {
 		return false, true
