@@ -3,6 +3,7 @@ package idempotency_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"net/http"
@@ -198,6 +199,25 @@ func TestCheckCodecAllocates(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		_ = idempotency.CheckCodec(checks, idempotency.JSON[receipt]())
 	}))
+}
+
+func ExampleJSON() {
+	type receipt struct {
+		Invoice string
+		Amount  int64
+	}
+	codec := idempotency.JSON[receipt]()
+	data, err := codec.Encode(receipt{"in_123", 1<<53 + 1})
+	fmt.Println(string(data), err)
+
+	// A replay could not tell that this was an int64: better to know it now.
+	lossy := idempotency.JSON[map[string]any]()
+	if checker, ok := lossy.(idempotency.Checker); ok {
+		fmt.Println(checker.Check())
+	}
+	// Output:
+	// {"Invoice":"in_123","Amount":9007199254740993} <nil>
+	// [] (interface {}) is an interface: which type to decode into is not encoded
 }
 
 func FuzzJSON(f *testing.F) {

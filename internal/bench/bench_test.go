@@ -31,7 +31,7 @@ func benchmarkUncontended(b *testing.B, addr string) {
 				keys := bench.NewKeys(goroutines)
 				b.ReportAllocs()
 				b.ResetTimer()
-				giveUpOn(b, name, bench.Pairs(b.Context(), c, keys, b.N))
+				giveUpOn(b, name, bench.Repeat(b.Context(), c.Pair, keys, b.N))
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
 			})
 		}
@@ -113,7 +113,7 @@ func benchmarkWire(b *testing.B, addr string) {
 		b.Run(name, func(b *testing.B) {
 			wire := bench.NewWire()
 			c := open(b, name, bench.Settings{Addr: addr, Wire: wire})
-			cost, err := bench.Measure(b.Context(), c, bench.NewKeys(1), b.N, wire)
+			cost, err := bench.Measure(b.Context(), c.Pair, bench.NewKeys(1), b.N, wire)
 			giveUpOn(b, name, err)
 			b.ReportMetric(cost.Commands, "commands/op")
 			b.ReportMetric(cost.Trips, "trips/op")

@@ -6,23 +6,23 @@ import (
 	"sync/atomic"
 )
 
-// Cost is what one uncontended pair costs besides time.
+// Cost is what one uncontended operation costs besides time.
 type Cost struct {
 	// Allocations on the heap, those of background goroutines included, and
 	// Bytes allocated.
 	Allocations, Bytes float64
 	// Commands sent, and Trips to the server and back. They are counted if the
-	// contender's traffic goes over a Wire.
+	// client's traffic goes over a Wire.
 	Commands, Trips float64
 }
 
-// Measure makes n pairs from as many goroutines at once as the keys are for
-// and returns what one pair cost. The contender's traffic goes over wire, or is not counted if that
-// is nil.
-func Measure(ctx context.Context, c Contender, keys Keys, n int, wire *Wire) (Cost, error) {
+// Measure does op n times from as many goroutines at once as the keys are for
+// and returns what one time cost. The client's traffic goes over wire, or is
+// not counted if that is nil.
+func Measure(ctx context.Context, op Op, keys Keys, n int, wire *Wire) (Cost, error) {
 	var next, done atomic.Int64
 	more := func() bool { return next.Add(1) <= int64(n) }
-	if err := spread(ctx, c, keys, more, &done); err != nil { // Warm what is made only once.
+	if err := spread(ctx, op, keys, more, &done); err != nil { // Warm what is made only once.
 		return Cost{}, err
 	}
 	next.Store(0)
@@ -32,7 +32,7 @@ func Measure(ctx context.Context, c Contender, keys Keys, n int, wire *Wire) (Co
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := spread(ctx, c, keys, more, &done)
+	err := spread(ctx, op, keys, more, &done)
 	runtime.ReadMemStats(&after)
 	cost := Cost{
 		Allocations: float64(after.Mallocs-before.Mallocs) / float64(n),

@@ -22,12 +22,23 @@ var (
 )
 
 // TestRatios measures all contenders in one run in which they alternate, and
-// prints how they compare, with the bars that Semel's locks have to clear.
+// prints how they compare, with the bars that Semel has to clear.
 func TestRatios(t *testing.T) {
 	if !*ratiosFlag {
 		t.Skip("measures for minutes; run it with -v -timeout 30m -ratios")
 	}
-	b := &board{t: t, out: os.Stdout, addr: redistest.Start(t).Addr(), scale: *scaleFlag}
+	t.Run("locks", ratiosOfLocks)
+	t.Run("once", ratiosOfOnce)
+}
+
+func newBoard(t *testing.T) *board {
+	t.Helper()
+	return &board{t: t, out: os.Stdout, addr: redistest.Start(t).Addr(), scale: *scaleFlag}
+}
+
+// ratiosOfLocks compares Semel's locks with others.
+func ratiosOfLocks(t *testing.T) {
+	b := newBoard(t)
 	b.alternating()
 	b.parallel(64, atLeast(1.3, bench.SemelAuto, bench.Redislock), atLeast(0.8, bench.SemelAuto, bench.Rueidislock))
 	b.parallel(512, atLeast(1.6, bench.SemelAuto, bench.Redislock))
@@ -49,7 +60,7 @@ type board struct {
 	score []verdict
 }
 
-// verdict is a measured value beside its bar.
+// verdict is a measured value beside its bar. Without one it is only told.
 type verdict struct {
 	what      string
 	value     float64
@@ -92,13 +103,18 @@ func (b *board) table(header string, rows [][]string) {
 	b.printf("%s", &out)
 }
 
-// judge notes and prints a value that has a bar.
+// judge prints a value, and notes it if it has a bar.
 func (b *board) judge(v verdict) {
-	b.score = append(b.score, v)
+	if v.bar > 0 {
+		b.score = append(b.score, v)
+	}
 	b.printf("  %s\n", v)
 }
 
 func (v verdict) String() string {
+	if v.bar == 0 {
+		return fmt.Sprintf("      %s: %.4g", v.what, v.value)
+	}
 	sign, word := "≥", "PASS"
 	if v.atMost {
 		sign = "≤"
@@ -134,14 +150,14 @@ func (b *board) open(rivals int, names ...string) []bench.Contender {
 	return contenders
 }
 
-// fault tells of a lock that failed. Of ours it must not.
+// fault tells of one that failed. Ours must not.
 func (b *board) fault(name string, err error) {
 	b.t.Helper()
 	if err == nil {
 		return
 	}
 	b.printf("  %s: %v\n", name, err)
-	if strings.HasPrefix(name, bench.Semel) {
+	if strings.HasPrefix(name, bench.Semel) || strings.HasPrefix(name, bench.Guard) {
 		b.t.Errorf("%s: %v", name, err)
 	}
 }

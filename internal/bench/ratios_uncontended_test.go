@@ -20,26 +20,42 @@ type bar struct {
 
 func atLeast(factor float64, ours, theirs string) bar { return bar{factor, ours, theirs} }
 
+// told has no bar: the ratio is only told.
+func told(ours, theirs string) bar { return bar{0, ours, theirs} }
+
 // alternating compares single pairs from one goroutine.
 func (b *board) alternating() {
 	const situation = "1 goroutine, uncontended"
 	n := b.times(10_000)
 	b.section(fmt.Sprintf("%s: µs a pair, %d pairs each, alternating", situation, n))
 	names := bench.Names()
-	took, err := bench.Alternate(context.Background(), b.open(1, names...), n)
-	b.check(situation, err)
+	b.single(situation, "lock", names, pairs(b.open(1, names...)), bench.NewKeys(len(names)), n,
+		atLeast(0.75, bench.Semel, bench.Raw),
+		atLeast(0.85, bench.Semel, bench.Redislock))
+}
 
+// pairs returns what contenders are measured by.
+func pairs(contenders []bench.Contender) []bench.Op {
+	var ops []bench.Op
+	for _, c := range contenders {
+		ops = append(ops, c.Pair)
+	}
+	return ops
+}
+
+// single compares single operations from one goroutine. It prints them below
+// what they are operations of.
+func (b *board) single(situation, of string, names []string, ops []bench.Op, keys bench.Keys, n int, bars ...bar) {
+	took, err := bench.Alternate(context.Background(), ops, keys, n)
+	b.check(situation, err)
 	means, medians := make(map[string]float64), make(map[string]float64)
 	var rows [][]string
 	for i, name := range names {
 		means[name], medians[name] = bench.Mean(took[i]), float64(bench.Median(took[i]))
 		rows = append(rows, []string{name, micros(means[name]), micros(medians[name]), micros(bench.Quantile(took[i], 0.99))})
 	}
-	b.table("lock | mean | median | p99", rows)
-	for _, bar := range []bar{
-		atLeast(0.75, bench.Semel, bench.Raw),
-		atLeast(0.85, bench.Semel, bench.Redislock),
-	} {
+	b.table(of+" | mean | median | p99", rows)
+	for _, bar := range bars {
 		b.judge(verdict{
 			situation: situation,
 			what: fmt.Sprintf("rate of %s / %s by means (%.3g by medians)",
@@ -52,21 +68,29 @@ func (b *board) alternating() {
 
 // parallel compares many goroutines that do not get into each other's way.
 func (b *board) parallel(goroutines int, bars ...bar) {
-	const slice = 100 * time.Millisecond
 	situation := fmt.Sprintf("%d goroutines, uncontended", goroutines)
 	n := b.times(40)
-	b.section(fmt.Sprintf("%s: thousand pairs a second, %d alternating slices of %v each", situation, n, slice))
+	b.section(fmt.Sprintf("%s: thousand pairs a second, %d alternating slices of %v each", situation, n, rateSlice))
 	names := bench.Names()
-	contenders := b.open(1, names...)
-	rates, keys := make(map[string][]float64), make([]bench.Keys, len(names))
+	keys := make([]bench.Keys, len(names))
 	for i := range keys {
 		keys[i] = bench.NewKeys(goroutines)
 	}
+	b.many(situation, "lock", names, pairs(b.open(1, names...)), keys, n, bars...)
+}
+
+// rateSlice is how long one contender goes on before it is the next one's turn.
+const rateSlice = 100 * time.Millisecond
+
+// many compares operations from as many goroutines as each of the keys is for.
+// It prints them below what they are operations of.
+func (b *board) many(situation, of string, names []string, ops []bench.Op, keys []bench.Keys, n int, bars ...bar) {
+	rates := make(map[string][]float64)
 	for turn := range n {
-		for i := range contenders {
-			i = (i + turn) % len(contenders)
+		for i := range ops {
+			i = (i + turn) % len(ops)
 			runtime.GC() // Nobody pays for the garbage of the one before.
-			rate, err := bench.Rate(context.Background(), contenders[i], keys[i], slice)
+			rate, err := bench.Rate(context.Background(), ops[i], keys[i], rateSlice)
 			b.fault(names[i], err)
 			rates[names[i]] = append(rates[names[i]], rate)
 		}
@@ -76,7 +100,7 @@ func (b *board) parallel(goroutines int, bars ...bar) {
 		rows = append(rows, []string{name, thousands(bench.Median(rates[name])),
 			thousands(slices.Min(rates[name])), thousands(slices.Max(rates[name]))})
 	}
-	b.table("lock | median | least | most", rows)
+	b.table(of+" | median | least | most", rows)
 	for _, bar := range bars {
 		b.judge(verdict{
 			situation: situation,
@@ -100,7 +124,7 @@ func (b *board) costs() {
 		wire := bench.NewWire()
 		c, tapped := b.open(1, name)[0], open(b.t, name, bench.Settings{Addr: b.addr, Wire: wire})
 		measure := func(into costs, ctx context.Context, c bench.Contender, goroutines int, wire *bench.Wire) {
-			cost, err := bench.Measure(ctx, c, bench.NewKeys(goroutines), n, wire)
+			cost, err := bench.Measure(ctx, c.Pair, bench.NewKeys(goroutines), n, wire)
 			b.check(name, err)
 			into[name] = cost
 		}

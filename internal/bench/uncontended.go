@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// Op is one operation that is measured: a lock taken and given back, or
+// something run once. It is safe for concurrent use.
+type Op func(ctx context.Context, key string) error
+
 // keysPerGoroutine is how many keys a goroutine takes in turn, so that no
 // contender profits from always meeting the same one.
 const keysPerGoroutine = 64
@@ -31,36 +35,36 @@ func NewKeys(goroutines int) Keys {
 	return keys
 }
 
-// Pairs takes and gives back n locks that nobody else wants, from as many
+// Repeat does op n times, on keys that nobody else wants, from as many
 // goroutines at once as the keys are for.
-func Pairs(ctx context.Context, c Contender, keys Keys, n int) error {
+func Repeat(ctx context.Context, op Op, keys Keys, n int) error {
 	var next, done atomic.Int64
-	return spread(ctx, c, keys, func() bool { return next.Add(1) <= int64(n) }, &done)
+	return spread(ctx, op, keys, func() bool { return next.Add(1) <= int64(n) }, &done)
 }
 
-// Rate takes and gives back locks that nobody else wants, from as many
-// goroutines at once as the keys are for, for that long. It returns how many
-// pairs it made in a second, those before an error included.
-func Rate(ctx context.Context, c Contender, keys Keys, d time.Duration) (float64, error) {
+// Rate does op on keys that nobody else wants, from as many goroutines at once
+// as the keys are for, for that long. It returns how often it did in a second,
+// those before an error included.
+func Rate(ctx context.Context, op Op, keys Keys, d time.Duration) (float64, error) {
 	var stop atomic.Bool
 	timer := time.AfterFunc(d, func() { stop.Store(true) })
 	defer timer.Stop()
-	var pairs atomic.Int64
+	var done atomic.Int64
 	start := time.Now()
-	err := spread(ctx, c, keys, func() bool { return !stop.Load() }, &pairs)
-	return float64(pairs.Load()) / time.Since(start).Seconds(), err
+	err := spread(ctx, op, keys, func() bool { return !stop.Load() }, &done)
+	return float64(done.Load()) / time.Since(start).Seconds(), err
 }
 
-// spread makes pairs from several goroutines while more says so, and adds
-// their number to done. A goroutine ends with its first error.
-func spread(ctx context.Context, c Contender, keys Keys, more func() bool, done *atomic.Int64) error {
+// spread does op from several goroutines while more says so, and adds to done
+// how often. A goroutine ends with its first error.
+func spread(ctx context.Context, op Op, keys Keys, more func() bool, done *atomic.Int64) error {
 	errs := make([]error, len(keys))
 	var all sync.WaitGroup
 	for g, own := range keys {
 		all.Go(func() {
 			n := 0
 			for ; more(); n++ {
-				if errs[g] = c.Pair(ctx, own[n%len(own)]); errs[g] != nil {
+				if errs[g] = op(ctx, own[n%len(own)]); errs[g] != nil {
 					break
 				}
 			}
@@ -83,19 +87,19 @@ func firstOf(errs []error) error {
 	return fmt.Errorf("bench: %d errors like this one: %w", len(errs), errs[0])
 }
 
-// Alternate makes n pairs with each contender from one goroutine, one
-// contender after the other with every pair, and returns how long each took.
-// The one who begins changes from turn to turn.
-func Alternate(ctx context.Context, contenders []Contender, n int) ([][]time.Duration, error) {
-	took, keys := make([][]time.Duration, len(contenders)), NewKeys(len(contenders))
+// Alternate does each of ops n times from one goroutine, one after the other in
+// every turn, and returns how long each took. The one that begins changes from
+// turn to turn. keys has a row for each of ops.
+func Alternate(ctx context.Context, ops []Op, keys Keys, n int) ([][]time.Duration, error) {
+	took := make([][]time.Duration, len(ops))
 	for i := range took {
 		took[i] = make([]time.Duration, 0, n)
 	}
 	for turn := range n {
-		for i := range contenders {
-			i = (i + turn) % len(contenders)
+		for i := range ops {
+			i = (i + turn) % len(ops)
 			start := time.Now()
-			if err := contenders[i].Pair(ctx, keys[i][turn%keysPerGoroutine]); err != nil {
+			if err := ops[i](ctx, keys[i][turn%keysPerGoroutine]); err != nil {
 				return nil, err
 			}
 			took[i] = append(took[i], time.Since(start))

@@ -1,21 +1,23 @@
--- Acquires a key. KEYS[1]; ARGV: nonce, TTL in ms, block (10 digits), 'w' if the
--- asker will wait. Returns the first fence of the grant; -1 if the nonce is
+-- Acquires a key. KEYS[1]; ARGV: nonce, TTL in ms, block (10 digits), and 'w' if
+-- the asker will wait. Returns the first fence of the grant; -1 if the nonce is
 -- spent; -2 - t if another holds or keeps the key for t ms more.
 local value = redis.call('GET', KEYS[1])
-local last = 0
+local last
 if value then
   local state = string.sub(value, 1, 6)
   local mine = string.sub(value, 55) == ARGV[1]
   if state == '1 free' then
     if mine then return -1 end
-    last = tonumber(string.sub(value, 10, 25))
+    last = string.sub(value, 10, 25)
   elseif state ~= '1 held' and state ~= '1 kept' then
     return redis.error_reply('SEMEL not a lock')
   elseif not mine then
     if ARGV[4] == 'w' and string.sub(value, 8, 8) == '-' then
       redis.call('SETRANGE', KEYS[1], '7', 'w')
     end
-    return -2 - math.max(redis.call('PTTL', KEYS[1]), 0)
+    local left = redis.call('PTTL', KEYS[1])
+    if left < 0 then left = 1000 end -- somebody took the expiry away; ask again
+    return -2 - left
   elseif state == '1 kept' then
     return -1
   else
@@ -24,22 +26,21 @@ if value then
     if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
       redis.call('PEXPIRE', KEYS[1], ARGV[2])
     end
-    return tonumber(string.sub(value, 27, 42))
+    return string.sub(value, 27, 42)
   end
 end
 
--- Lua's .. and tostring keep 14 digits of a number, and the clock has 16: the
--- text is made of the server's own, or by format.
+-- Lua's .. and tostring keep 14 digits of a number, and the clock has 16. So a
+-- fence is text, made of the server's own digits or else by format; two of them
+-- compare as numbers do, having the same length.
 local now = redis.call('TIME')
-local text = now[1] .. string.sub('00000' .. now[2], -6)
-local first = tonumber(text)
-if first <= last or #text < 16 then
-  first = math.max(first, last + 1)
-  text = string.format('%016.0f', first)
+local first = now[1] .. string.sub('00000' .. now[2], -6)
+if #first < 16 or last and first <= last then
+  first = string.format('%016.0f', math.max(tonumber(first), (last or 0) + 1))
 end
-local ends = text
+local ends = first
 if ARGV[3] ~= '0000000001' then
   ends = string.format('%016.0f', first + ARGV[3] - 1)
 end
-redis.call('SET', KEYS[1], '1 held - ' .. ends .. ' ' .. text .. ' ' .. ARGV[3] .. ' ' .. ARGV[1], 'PX', ARGV[2])
+redis.call('SET', KEYS[1], '1 held - ' .. ends .. ' ' .. first .. ' ' .. ARGV[3] .. ' ' .. ARGV[1], 'PX', ARGV[2])
 return first

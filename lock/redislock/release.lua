@@ -1,7 +1,7 @@
 -- Gives a key back. KEYS[1]; ARGV: nonce, TTL of what remains in ms, last fence
--- that was given out or 0, ms for which to keep the key or 0, 'c' to
--- compensate. Returns 1 if it is given back, now or before; -1 if nobody owned
--- it; -2 if another does.
+-- that was given out or 0, and then, if needed, for how many ms to keep the key
+-- or 0, and 'c' to compensate. Returns 1 if it is given back, now or before; -1
+-- if nobody owned it; -2 if another does.
 local value = redis.call('GET', KEYS[1])
 local state, mine = '', false
 if value then
@@ -18,7 +18,7 @@ if mine and state == '1 held' then
       rest = string.format('%016.0f', fence) .. string.sub(value, 26)
     end
   end
-  if ARGV[4] == '0' then
+  if not ARGV[4] or ARGV[4] == '0' then
     redis.call('SET', KEYS[1], '1 free - ' .. rest, 'PX', ARGV[2])
   else
     redis.call('SET', KEYS[1], '1 kept - ' .. rest, 'PX', ARGV[4])

@@ -1,0 +1,163 @@
+package semel_test
+
+// What some rules name more than once.
+const (
+	goRedis   = "github.com/redis/go-redis/v9"
+	miniredis = "github.com/alicebob/miniredis/v2"
+	testify   = "github.com/stretchr/testify"
+)
+
+// rule says what a package may import besides the standard library. Packages of
+// this repository are named relative to its root and exactly; any other path
+// means all that lies below it, too.
+type rule struct {
+	// pkg is the package, or a tree of packages if it ends in "/...". A tree's
+	// packages may import each other.
+	pkg string
+	// imports is what its code may import.
+	imports []string
+	// tests is what its tests may import in addition. The package itself goes
+	// without saying.
+	tests []string
+	// why is the reason, for whoever broke the rule.
+	why string
+}
+
+// importTable is the architecture: who may import whom. Arrows point downwards
+// only, and a user's program pays for what it uses and for nothing else.
+func importTable() []rule {
+	return []rule{
+		{
+			pkg:   ".",
+			tests: []string{testify},
+			why:   "the root is a signpost and holds no code",
+		},
+		{
+			pkg:   "observe",
+			tests: []string{testify},
+			why:   "observe is the lowest layer: every other one imports it, so it imports none and no exporter",
+		},
+		{
+			pkg:     "internal/keeper",
+			imports: []string{"unsafe"},
+			tests:   []string{testify},
+			why:     "the keeper renews leases of any kind, so it knows none of them; unsafe is for the clock that counts suspend",
+		},
+		{
+			pkg:   "internal/line",
+			tests: []string{testify},
+			why:   "the line keeps waiters of any kind in order, so it knows none of them",
+		},
+		{
+			pkg:     "lock",
+			imports: []string{"observe", "internal/keeper", "internal/line"},
+			tests:   []string{"lock/memlock", "lock/locktest", "lock/redislock", "internal/redistest", testify, goRedis, miniredis},
+			why:     "lock is an API layer: it reaches downwards and the standard library, and a store reaches it, never the other way",
+		},
+		{
+			pkg:     "lock/memlock",
+			imports: []string{"lock"},
+			tests:   []string{"lock/locktest", testify},
+			why:     "a backend reaches its API and nothing else of ours; no backend imports another",
+		},
+		{
+			pkg:     "lock/redislock",
+			imports: []string{"lock", "internal/redisclient", goRedis},
+			tests:   []string{"lock/locktest", "internal/redistest", testify, miniredis},
+			why:     "a backend reaches its API and its one client library; no backend imports another",
+		},
+		{
+			pkg:     "lock/locktest",
+			imports: []string{"lock", "observe", "testing"},
+			tests:   []string{"lock/memlock", testify},
+			why:     "the suite is public: who tests a backend of their own gets the standard library's testing and nothing to resolve",
+		},
+		{
+			pkg:     "idempotency",
+			imports: []string{"observe", "lock", "internal/keeper", "internal/line"},
+			tests:   []string{"idempotency/memstore", "idempotency/idempotencytest", testify},
+			why:     "idempotency is an API layer: it reaches downwards and the standard library, and a store reaches it, never the other way",
+		},
+		{
+			pkg:     "idempotency/memstore",
+			imports: []string{"idempotency", "lock"},
+			tests:   []string{"idempotency/idempotencytest", testify},
+			why:     "a store reaches its API and what that is built on; no store imports another",
+		},
+		{
+			pkg:     "idempotency/redisstore",
+			imports: []string{"idempotency", "lock", "observe", "internal/redisclient", goRedis},
+			tests:   []string{"idempotency/idempotencytest", "internal/redistest", testify, miniredis},
+			why:     "a store reaches its API, what that is built on, and its one client library; no store imports another",
+		},
+		{
+			pkg:     "idempotency/idempotencytest",
+			imports: []string{"idempotency", "lock", "observe", "testing"},
+			tests:   []string{"idempotency/memstore", testify},
+			why:     "the suite is public: who tests a store of their own gets the standard library's testing and nothing to resolve",
+		},
+		{
+			pkg:     "internal/redisclient",
+			imports: []string{"lock", goRedis},
+			tests:   []string{"internal/redistest", testify, miniredis},
+			why:     "it is what the stores on Redis share, so it knows none of them",
+		},
+		{
+			pkg:     "internal/redistest",
+			imports: []string{"testing"},
+			tests:   []string{testify},
+			why:     "it is what client libraries are tested with, so it uses none; and what it starts, any module's tests may start",
+		},
+		{
+			pkg: "internal/bench/...",
+			imports: []string{
+				"lock", "lock/memlock", "lock/redislock",
+				"idempotency", "idempotency/memstore", "idempotency/redisstore",
+				"internal/redistest", "testing", "unsafe", goRedis,
+				"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/redis/rueidis",
+			},
+			tests: []string{testify},
+			why:   "it compares us with our peers, and is a module of its own so that nobody else resolves them; unsafe is for memory that processes share",
+		},
+		{
+			pkg: "internal/integration/...",
+			imports: []string{
+				"lock", "lock/memlock", "lock/redislock", "lock/locktest",
+				"idempotency", "idempotency/memstore", "idempotency/redisstore", "idempotency/idempotencytest",
+				"observe", "internal/redistest", "testing", testify, goRedis, miniredis,
+			},
+			why: "it runs whole programs against real servers, and uses them as a user would",
+		},
+	}
+}
+
+// guarded names the packages of the standard library, with those below, that
+// code other than tests may import only if its rule says so.
+func guarded() []string {
+	return []string{
+		"C",       // users cross-compile
+		"log",     // a library tells its Observer, not the process's log; log/slog is free
+		"plugin",  // loads code
+		"testing", // registers flags and says "test" in a production binary
+		"unsafe",  // needs a reason each time
+	}
+}
+
+// testOnly names the modules that no published package may depend on, however
+// far below.
+func testOnly() []string { return []string{testify, miniredis} }
+
+// rootRequires names all that the root module may require directly.
+func rootRequires() []string {
+	return []string{
+		goRedis, miniredis, testify,
+		"github.com/go-chi/chi/v5",
+		"github.com/stripe/stripe-go/v76",
+	}
+}
+
+// published reports whether users can import packages of the module in dir:
+// all but the modules that exist for our own tests and examples.
+func published(dir string) bool {
+	return !matches("internal/...", dir) && !matches("examples/...", dir)
+}

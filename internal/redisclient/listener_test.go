@@ -1,0 +1,144 @@
+package redisclient_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/semel-go/semel/internal/redisclient"
+	"github.com/semel-go/semel/internal/redistest"
+)
+
+func listen(t *testing.T, client redisclient.Client) (*redisclient.Listener, chan string) {
+	t.Helper()
+	heard := make(chan string, 1000)
+	l := newRedis(t, client, redisclient.Options{FixedRing: true}).Listen(func(channel string) { heard <- channel })
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l, heard
+}
+
+// hears waits until channel is heard.
+func hears(t *testing.T, heard chan string, channel string) {
+	t.Helper()
+	for timeout := time.After(60 * time.Second); ; {
+		select {
+		case got := <-heard:
+			if got == channel {
+				return
+			}
+		case <-timeout:
+			t.Fatalf("%q is not heard", channel)
+		}
+	}
+}
+
+func noChannels(t *testing.T, rdb *redis.Client) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return len(rdb.PubSubChannels(t.Context(), "*").Val()) == 0
+	}, 30*time.Second, time.Millisecond)
+}
+
+func TestListener(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	rdb := connect(t, server.Addr())
+	l, heard := listen(t, connect(t, proxy.Addr()))
+	require.Zero(t, proxy.Conns(), "nothing is opened before it is wanted")
+	l.Unwatch("never watched")
+	l.Watch("a")
+	hears(t, heard, "a")
+	l.Watch("b")
+	hears(t, heard, "b")
+	require.Equal(t, 1, proxy.Conns(), "one connection")
+	require.NoError(t, rdb.Publish(t.Context(), "a", "").Err())
+	hears(t, heard, "a")
+
+	// Whatever happens to the connection, everything is told again.
+	for name, fault := range map[string]func(){
+		"cut":       proxy.CutAll,
+		"killed":    func() { rdb.Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub") },
+		"restarted": server.Restart,
+	} {
+		fault()
+		hears(t, heard, "a")
+		hears(t, heard, "b")
+		require.NoError(t, rdb.Publish(t.Context(), "b", "").Err(), name)
+		hears(t, heard, "b")
+	}
+	l.Unwatch("a")
+	l.Unwatch("b")
+	noChannels(t, rdb)
+	require.NoError(t, l.Close())
+	require.NoError(t, l.Close())
+	l.Watch("c")
+	l.Unwatch("c")
+	noChannels(t, rdb)
+}
+
+// TestListenerHalfOpen is a connection on which nothing arrives any more: it is
+// given up for a new one, and everything is told again.
+func TestListenerHalfOpen(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	l, heard := listen(t, connect(t, proxy.Addr()))
+	l.Watch("a")
+	hears(t, heard, "a")
+	for _, fault := range []func(){proxy.HalfOpen, proxy.BlackHole} {
+		fault()
+		proxy.Pass() // New connections are good; those that lost something stay dead.
+		require.NoError(t, connect(t, server.Addr()).Publish(t.Context(), "a", "").Err())
+		hears(t, heard, "a")
+	}
+}
+
+// TestListenerNobody has no server at all: Watch and Close do not wait for it.
+func TestListenerNobody(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.Kill()
+	l, heard := listen(t, connect(t, server.Addr()))
+	for i := range 100 {
+		l.Watch(fmt.Sprint(i))
+	}
+	server.Restart()
+	for i := range 100 {
+		hears(t, heard, fmt.Sprint(i))
+		l.Watch(fmt.Sprint("again", i))
+	}
+	require.NoError(t, l.Close())
+}
+
+// TestListenerRing has a connection for each shard in use.
+func TestListenerRing(t *testing.T) {
+	t.Parallel()
+	shards := map[string]*redistest.Server{"a": redistest.Start(t), "b": redistest.Start(t), "c": redistest.Start(t)}
+	addrs := map[string]string{}
+	for name, server := range shards {
+		addrs[name] = server.Addr()
+	}
+	ring := redis.NewRing(&redis.RingOptions{
+		Addrs: addrs, HeartbeatFn: func(context.Context, *redis.Client) bool { return true },
+	})
+	t.Cleanup(func() { _ = ring.Close() })
+	l, heard := listen(t, ring)
+	for i := range 30 {
+		channel := fmt.Sprint(i)
+		l.Watch(channel)
+		hears(t, heard, channel)
+		shard, err := ring.GetShardClientForKey(channel)
+		require.NoError(t, err)
+		require.NoError(t, shard.Publish(t.Context(), channel, "").Err())
+		hears(t, heard, channel)
+	}
+	require.NoError(t, l.Close())
+	for _, server := range shards {
+		noChannels(t, connect(t, server.Addr()))
+	}
+}
