@@ -120,6 +120,9 @@ func (k *Keeper) Do(ctx context.Context, timeout time.Duration, op Op, call *Cal
 		return k.doHere(ctx, op, call)
 	}
 	w := k.worker()
+	if w == nil {
+		return false, true
+	}
 	call.worker = w
 	if !k.begin(call) {
 		k.park(w)

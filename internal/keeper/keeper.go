@@ -42,7 +42,8 @@ type Keeper struct {
 	workers struct {
 		sync.Mutex
 		idle    []*worker
-		stopped bool
+		stopped bool // none is kept any more
+		ended   bool // none is made any more
 		running sync.WaitGroup
 	}
 }

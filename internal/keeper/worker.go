@@ -1,7 +1,5 @@
 package keeper
 
-import "context"
-
 // worker is a goroutine that makes requests which may outlast the patience of
 // those who wait for them.
 type worker struct {
@@ -12,9 +10,13 @@ type worker struct {
 // maxIdle is how many idle workers a Keeper keeps. More may run at once.
 const maxIdle = 512
 
-// worker returns an idle worker, or a new one.
+// worker returns an idle worker, or a new one; nil if they have all been ended.
 func (k *Keeper) worker() *worker {
 	k.workers.Lock()
+	if k.workers.ended {
+		k.workers.Unlock()
+		return nil
+	}
 	if n := len(k.workers.idle); n > 0 {
 		w := k.workers.idle[n-1]
 		k.workers.idle = k.workers.idle[:n-1]
@@ -47,10 +49,11 @@ func (k *Keeper) work(w *worker) {
 			w.out <- true
 			continue
 		}
-		call.end(context.Canceled)
+		// Whoever waited may not have read yet that it was sent home: this
+		// worker cannot serve another.
 		call.op.Late()
 		k.finish(call)
-		k.park(w)
+		return
 	}
 }
 
@@ -62,7 +65,7 @@ func (k *Keeper) stopWorkers(wait bool) {
 	for _, w := range k.workers.idle {
 		close(w.in)
 	}
-	k.workers.idle = nil
+	k.workers.idle, k.workers.ended = nil, wait
 	k.workers.Unlock()
 	if wait {
 		k.workers.running.Wait()
