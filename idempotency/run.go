@@ -61,12 +61,13 @@ type run struct {
 	fingerprint Fingerprint
 	began       time.Time
 	gen         generation
-	tries       int    // asks in a row without news
-	unclear     int    // asks in a row that were not answered
-	trouble     error  // why the last ask was not answered; nil if it was
-	last        *Begun // the last clear answer
-	doubt       *begin // the last ask, if it was not answered
-	claim       *Claim // the one that an ask was answered with
+	tries       int       // asks in a row without news
+	unclear     int       // asks in a row that were not answered
+	resume      time.Time // when to ask again after one that was not
+	trouble     error     // why the last ask was not answered; nil if it was
+	last        *Begun    // the last clear answer
+	doubt       *begin    // the last ask, if it was not answered
+	claim       *Claim    // the one that an ask was answered with
 	first       begin
 	used        bool // first is
 }
@@ -191,13 +192,17 @@ func (r *run) seek() (*Claim, Outcome, error) {
 		case gift != nil:
 			claim, out, err, _ := r.judge(gift)
 			return claim, out, err
-		case asker && r.doubt == nil:
+		case asker && r.doubt != nil:
+			// It is undone before another is sent.
+		case asker && time.Until(r.resume) > 0:
+			pause = time.Until(r.resume) // no news hurries a store that is in trouble
+		case asker:
 			answer, err := r.ask(min(r.o.Timeout, max(r.Left(), r.o.Timeout/10)))
 			if err != nil && (r.ctx.Err() != nil || !errors.Is(err, ErrUnavailable)) {
 				return nil, Outcome{}, r.fail(err)
 			}
 			if err != nil {
-				pause = line.Retry(r.tries)
+				pause = time.Until(r.resume)
 				break
 			}
 			claim, out, err, wait := r.judge(answer)
@@ -270,6 +275,7 @@ func (r *run) ask(timeout time.Duration) (*Begun, error) {
 	}
 	r.trouble = err
 	r.unclear++
+	r.resume = time.Now().Add(line.Retry(r.unclear))
 	if !b.undone.Load() {
 		r.doubt = b
 	}

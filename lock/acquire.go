@@ -33,6 +33,7 @@ type acquisition struct {
 	held    *HeldError // the last clear refusal
 	trouble error      // why the last ask was not answered; nil if it was
 	unclear int        // asks in a row that were not answered
+	resume  time.Time  // when to ask again after one that was not
 	doubt   *ask       // the last ask, if it was not answered
 	spare   *ask       // the first ask, not yet used
 }
@@ -128,7 +129,11 @@ func (a *acquisition) run() (*Lease, error) {
 			}
 			a.Rejoin()
 			continue
-		case asker && a.doubt == nil:
+		case asker && a.doubt != nil:
+			// It is undone before another is sent.
+		case asker && time.Until(a.resume) > 0:
+			pause = time.Until(a.resume) // no news hurries a store that is in trouble
+		case asker:
 			lease, err := a.ask()
 			if err == nil || a.terms.once || !a.mayGoOn(err) {
 				return lease, err
@@ -182,6 +187,8 @@ func (a *acquisition) report(err error) error {
 		err = held
 	case err == line.ErrClosed:
 		err = ErrClosed
+	case ctxErr != nil && err == error(a.held) && !a.terms.once:
+		err = &HeldError{Key: a.key, Remaining: a.held.Remaining, Cause: ctxErr}
 	}
 	kind := observe.NotAcquired
 	if errors.Is(err, ErrUnavailable) {

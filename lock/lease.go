@@ -30,6 +30,7 @@ type Lease struct {
 	releasing sync.Mutex
 	released  bool
 	result    error
+	inTime    bool // the first release began inside the window
 }
 
 // Key returns the key that is owned.
@@ -161,6 +162,7 @@ func (l *Lease) release(ctx context.Context, keep time.Duration) error {
 	ctx = context.WithoutCancel(ctx)
 	now := keeper.Now()
 	trusted, held := l.validAt(now), now.Sub(l.acquired)
+	l.inTime = l.inTime || trusted
 	l.end(ErrReleased)
 	if g.minHold > 0 {
 		keep = max(keep, g.minHold-held)
@@ -175,7 +177,7 @@ func (l *Lease) release(ctx context.Context, keep time.Duration) error {
 	switch {
 	case err == nil:
 		l.released = true
-	case isLost(err) && trusted:
+	case isLost(err) && l.inTime:
 		// Ours when the release began, not when it arrived: most likely an
 		// earlier copy of it did arrive.
 		event.Kind, event.Err = observe.ReleaseUnsure, err

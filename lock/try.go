@@ -47,6 +47,7 @@ func (a *acquisition) ask() (*Lease, error) {
 	}
 	a.trouble = err
 	a.unclear++
+	a.resume = time.Now().Add(line.Retry(a.unclear))
 	if !x.undone.Load() {
 		a.doubt = x
 	}
@@ -64,9 +65,9 @@ func (a *acquisition) block() uint64 {
 
 // pause returns how long to wait for news before asking again.
 func (a *acquisition) pause() time.Duration {
-	a.tries++
 	if a.trouble != nil {
-		return line.Retry(a.tries)
+		return time.Until(a.resume)
 	}
+	a.tries++
 	return a.Pause(a.tries, a.held.Remaining)
 }
