@@ -143,19 +143,24 @@ func (c *Claim) Lost(reason error) {
 	settling := c.settling
 	c.mu.Unlock()
 	if !settling {
-		c.tell(observe.Event{Kind: observe.Lost, Held: c.granted.Elapsed(), Err: reason})
+		c.tell(observe.Lost, reason)
 	}
 }
 
 // Renewed tells the observer; keeper.Owner.
-func (c *Claim) Renewed() { c.tell(observe.Event{Kind: observe.Renewed}) }
+func (c *Claim) Renewed() { c.tell(observe.Renewed, nil) }
 
 // RenewFailed tells the observer; keeper.Owner.
-func (c *Claim) RenewFailed(err error) { c.tell(observe.Event{Kind: observe.RenewFailed, Err: err}) }
+func (c *Claim) RenewFailed(err error) { c.tell(observe.RenewFailed, err) }
 
-func (c *Claim) tell(e observe.Event) {
-	e.Fence = c.fence
-	tell(context.WithoutCancel(c.parent), c.o.Observer, c.digest, e)
+// tell tells the observer, if there is one.
+func (c *Claim) tell(kind observe.Kind, err error) {
+	if c.o.Observer == nil {
+		return
+	}
+	tell(context.WithoutCancel(c.parent), c.o.Observer, c.digest, observe.Event{
+		Kind: kind, Fence: c.fence, Held: c.granted.Elapsed(), Err: err,
+	})
 }
 
 // claimed reports whether ctx comes from a run of the key that is not over.

@@ -61,31 +61,33 @@ func (c *Claim) complete(r *run, res Result, at time.Time) (recorded bool) {
 	res = c.fit(res)
 	body, err := r.seal.seal(c.digest, rec, res)
 	if err != nil { // a result that no body can hold
-		c.tell(observe.Event{Kind: observe.ResultDropped, Err: err})
+		c.tell(observe.ResultDropped, err)
 		res = Result{Kind: KindTombstone}
 		body, _ = r.seal.seal(c.digest, rec, res)
 	}
 	rec.Body = body
 	c.settle()
 	bound := c.parent.Done() != nil // who can be in a hurry is
+	var gen generation              // a Forget after the request was sent is later than it
 	try := func() error {
+		gen = c.core.cache.generation(c.digest)
 		x := &completion{core: c.core, req: CompleteRequest{Key: c.digest, Record: rec, Retention: c.o.Retention}}
 		x.Bound, bound = bound, true
 		err := x.send(ctx, c.o.Timeout)
 		if err == nil && x.late {
-			c.tell(observe.Event{Kind: observe.CompletedLate})
+			c.tell(observe.CompletedLate, nil)
 		}
 		return err
 	}
 	done := func(err error) {
 		switch {
 		case err == nil:
-			c.core.cache.put(c.digest, r.gen, entry{record: rec, result: res}, c.o.Retention)
+			c.core.cache.put(c.digest, gen, entry{record: rec, result: res}, c.o.Retention)
 			c.core.lines.GiveAll(string(c.digest[:]), &Begun{State: StateCompleted, Record: rec, Remaining: c.o.Retention})
-			c.tell(observe.Event{Kind: observe.Executed, Held: c.granted.Elapsed()})
+			c.tell(observe.Executed, nil)
 		case isLost(err):
 			c.core.lines.Nudge(string(c.digest[:]))
-			c.tell(observe.Event{Kind: observe.CompleteRefused, Held: c.granted.Elapsed(), Err: err})
+			c.tell(observe.CompleteRefused, err)
 		}
 	}
 	return c.insist(c.o.CompleteFor, try, done)
@@ -103,7 +105,7 @@ func (c *Claim) insist(limit time.Duration, try func() error, done func(error)) 
 		done(err)
 		return err == nil
 	}
-	c.tell(observe.Event{Kind: observe.CompleteFailed, Held: c.granted.Elapsed(), Err: err})
+	c.tell(observe.CompleteFailed, err)
 	k.Go(func() {
 		for n := 1; since.Elapsed() < limit && k.Pause(line.Backoff(insistFirst, n)); n++ {
 			if err = try(); err == nil || isLost(err) {
@@ -114,7 +116,7 @@ func (c *Claim) insist(limit time.Duration, try func() error, done func(error)) 
 		}
 		c.Drop()
 		done(err)
-		c.tell(observe.Event{Kind: observe.CompleteFailed, Held: c.granted.Elapsed(), Err: err})
+		c.tell(observe.CompleteFailed, err)
 	})
 	return false
 }

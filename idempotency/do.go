@@ -38,7 +38,7 @@ func DoAs[T any](ctx context.Context, g *Guard, key Key, ro RunOptions, codec Co
 			// The effect has happened: the first caller gets its value, the
 			// duplicates learn that there is nothing to replay.
 			if claim, ok := ClaimFrom(ctx); ok {
-				claim.tell(observe.Event{Kind: observe.ResultDropped, Err: bad})
+				claim.tell(observe.ResultDropped, bad)
 			}
 			return Result{Kind: KindTombstone}, nil
 		}

@@ -64,7 +64,7 @@ func (c *Claim) fit(res Result) Result {
 	if len(res.Data) <= c.o.MaxResult {
 		return res
 	}
-	c.tell(observe.Event{Kind: observe.ResultDropped})
+	c.tell(observe.ResultDropped, nil)
 	if res.Kind == KindError && c.o.MaxResult > 0 {
 		return Result{Kind: KindError, Data: res.Data[:c.o.MaxResult]} // its text is for people
 	}

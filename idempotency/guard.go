@@ -3,6 +3,7 @@ package idempotency
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -17,8 +18,9 @@ import (
 // and store is enough: duplicates of one process wait for each other in memory.
 type Guard struct {
 	core *core
-	o    Options // as given
-	full Options // with its defaults
+	// Behind pointers, so that printing a Guard does not print its keys.
+	o    *Options // as given
+	full *Options // with its defaults
 	seal *sealer
 	bad  error // why full does not do
 }
@@ -58,7 +60,7 @@ func New(store Store, o Options) (*Guard, error) {
 		listen = func(notify func(string)) line.Listener { return w.Listen(notify) }
 	}
 	c.lines = line.New(listen)
-	g := (&Guard{core: c}).With(o)
+	g := (&Guard{core: c, o: &Options{}}).With(o)
 	if g.bad != nil {
 		return nil, g.bad
 	}
@@ -69,13 +71,18 @@ func New(store Store, o Options) (*Guard, error) {
 // non-zero fields of o in place of g's. Options that do not fit together are
 // reported by each Run. Close closes both.
 func (g *Guard) With(o Options) *Guard {
-	w := &Guard{core: g.core, o: g.o.overlay(o)}
-	w.full = w.o.withDefaults()
+	o = g.o.overlay(o)
+	full := o.withDefaults()
+	w := &Guard{core: g.core, o: &o, full: &full}
 	if w.bad = w.full.validate(); w.bad == nil {
 		w.seal, w.bad = newSealer(w.full.Compression, w.full.Encryption)
 	}
 	return w
 }
+
+// Format prints the type's name, whatever the verb: a Guard knows the keys that
+// seal its records.
+func (Guard) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "idempotency.Guard") }
 
 // Close stops the Guard and every Guard made of it by With. New calls fail
 // with [ErrClosed], as do those that wait. Close waits until every run has
@@ -120,7 +127,8 @@ func (c *core) node(h *keeper.Holding) string {
 	return c.batcher.Node(h.Owner.(*Claim).digest)
 }
 
-// tell tells the observer, if there is one.
+// tell tells the observer, if there is one. The caller's context may have
+// ended.
 func tell(ctx context.Context, o observe.Observer, key Digest, e observe.Event) {
 	if o != nil {
 		e.Time, e.Key = time.Now(), key.String()

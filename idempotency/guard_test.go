@@ -3,6 +3,7 @@ package idempotency_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -176,4 +177,22 @@ func TestLongRunsAreRenewed(t *testing.T) {
 		})
 		require.NoError(t, err)
 	})
+}
+
+func TestGuardDoesNotPrintItsKeys(t *testing.T) {
+	t.Parallel()
+	store, err := memstore.New(memstore.Options{})
+	require.NoError(t, err)
+	secret := []byte("0123456789abcdef0123456789abcdef")
+	guard := newGuardOn(t, store, idempotency.Options{Encryption: idempotency.Encryption{
+		Current: "a", Keys: idempotency.Keyring{"a": secret},
+	}})
+	for _, g := range []any{guard, *guard, guard.With(idempotency.Options{})} {
+		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+			text := fmt.Sprintf(format, g)
+			require.NotContains(t, text, "48 49 50")
+			require.NotContains(t, text, "0x30, 0x31")
+			require.NotContains(t, text, string(secret))
+		}
+	}
 }

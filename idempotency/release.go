@@ -44,9 +44,9 @@ func (c *Claim) release(err error) {
 	x.Bound = c.parent.Done() != nil
 	failed := x.send(context.WithoutCancel(c.parent), c.o.Timeout)
 	c.core.lines.Nudge(string(c.digest[:]))
-	c.tell(observe.Event{Kind: observe.RunFailed, Held: c.granted.Elapsed(), Err: err})
+	c.tell(observe.RunFailed, err)
 	if failed != nil && !isLost(failed) {
-		c.tell(observe.Event{Kind: observe.ReleaseFailed, Err: failed})
+		c.tell(observe.ReleaseFailed, failed)
 	}
 }
 
@@ -64,9 +64,9 @@ func (c *Claim) holdUnknown(err error) {
 	c.insist(c.o.CompleteFor, try, func(refused error) {
 		c.core.lines.Nudge(string(c.digest[:]))
 		if refused == nil {
-			c.tell(observe.Event{Kind: observe.RunUnknown, Held: c.granted.Elapsed(), Err: err})
+			c.tell(observe.RunUnknown, err)
 		} else if isLost(refused) {
-			c.tell(observe.Event{Kind: observe.CompleteRefused, Held: c.granted.Elapsed(), Err: refused})
+			c.tell(observe.CompleteRefused, refused)
 		}
 	})
 }

@@ -128,7 +128,7 @@ func (g *Guard) start(ctx context.Context, key Key, ro RunOptions) (*run, error)
 	if g.bad != nil {
 		return nil, g.bad
 	}
-	o, fingerprint := &g.full, ro.Fingerprint
+	o, fingerprint := g.full, ro.Fingerprint
 	ro.Fingerprint = Fingerprint{}
 	if ro != (RunOptions{}) {
 		changed := g.o.run(ro).withDefaults()
