@@ -8,6 +8,8 @@
 //     of a key, with its backends below it;
 //   - [github.com/semel-go/semel/idempotency]: one run per key, whose outcome
 //     is recorded and replayed, with its stores below it;
+//   - [github.com/semel-go/semel/idempotency]: a function takes effect once per
+//     key, and its outcome is replayed; with its stores below it;
 //   - [github.com/semel-go/semel/observe]: the events in which the parts tell
 //     what they do.
 package semel
