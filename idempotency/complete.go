@@ -18,6 +18,7 @@ type completion struct {
 	keeper.Call
 	core *core
 	req  CompleteRequest
+	gen  generation // a Forget after the request was sent is later than it
 	late bool
 	err  error
 }
@@ -49,74 +50,112 @@ func answer(ctx context.Context, c *core, name string, timeout time.Duration, op
 	return *err
 }
 
+// recording is an outcome on its way into the store.
+type recording struct {
+	claim  *Claim
+	result Result
+	sent   *completion // the last request
+	first  completion  // the first one
+}
+
 // complete records res as the outcome. It reports whether that is done: if the
 // store does not answer it goes on in the background, and if another has taken
 // the key over it never will be. It never makes the run's success a failure.
 func (c *Claim) complete(r *run, res Result, at time.Time) (recorded bool) {
-	ctx := context.WithoutCancel(c.parent)
-	rec := Record{
+	x := &recording{claim: c, result: c.fit(res)}
+	x.first.core = c.core
+	x.first.req = CompleteRequest{Key: c.digest, Retention: c.o.Retention, Record: Record{
 		Nonce: c.nonce, Fence: c.fence, Attempt: c.attempt, Fingerprint: c.fingerprint,
 		ClaimedAt: c.claimedAt, CompletedAt: at, Label: c.label,
-	}
-	res = c.fit(res)
-	body, err := r.seal.seal(c.digest, rec, res)
+	}}
+	rec := &x.first.req.Record
+	body, err := r.seal.seal(c.digest, *rec, x.result)
 	if err != nil { // a result that no body can hold
 		c.tell(observe.ResultDropped, err)
-		res = Result{Kind: KindTombstone}
-		body, _ = r.seal.seal(c.digest, rec, res)
+		x.result = Result{Kind: KindTombstone}
+		body, _ = r.seal.seal(c.digest, *rec, x.result)
 	}
 	rec.Body = body
 	c.settle()
-	bound := c.parent.Done() != nil // who can be in a hurry is
-	var gen generation              // a Forget after the request was sent is later than it
-	try := func() error {
-		gen = c.core.cache.generation(c.digest)
-		x := &completion{core: c.core, req: CompleteRequest{Key: c.digest, Record: rec, Retention: c.o.Retention}}
-		x.Bound, bound = bound, true
-		err := x.send(ctx, c.o.Timeout)
-		if err == nil && x.late {
-			c.tell(observe.CompletedLate, nil)
-		}
-		return err
+	return c.insist(c.o.CompleteFor, x)
+}
+
+// try makes a request; insistent.
+func (x *recording) try() error {
+	c, next := x.claim, &x.first
+	if x.sent != nil {
+		next = &completion{core: c.core, req: x.first.req}
 	}
-	done := func(err error) {
-		switch {
-		case err == nil:
-			c.core.cache.put(c.digest, gen, entry{record: rec, result: res}, c.o.Retention)
-			c.core.lines.GiveAll(string(c.digest[:]), &Begun{State: StateCompleted, Record: rec, Remaining: c.o.Retention})
-			c.tell(observe.Executed, nil)
-		case isLost(err):
-			c.core.lines.Nudge(string(c.digest[:]))
-			c.tell(observe.CompleteRefused, err)
-		}
+	next.Bound = x.sent != nil || c.parent.Done() != nil // who can be in a hurry is
+	next.gen = c.core.cache.generation(c.digest)
+	x.sent = next
+	err := next.send(context.WithoutCancel(c.parent), c.o.Timeout)
+	if err == nil && next.late {
+		c.tell(observe.CompletedLate, nil)
 	}
-	return c.insist(c.o.CompleteFor, try, done)
+	return err
+}
+
+// done tells those who wait for the outcome; insistent.
+func (x *recording) done(err error) {
+	c, req := x.claim, &x.sent.req
+	switch {
+	case err == nil:
+		c.core.cache.put(c.digest, x.sent.gen, entry{record: req.Record, result: x.result}, req.Retention)
+		if c.core.waited(c.digest) {
+			c.core.lines.GiveAll(string(c.digest[:]), &Begun{State: StateCompleted, Record: req.Record, Remaining: req.Retention})
+		}
+		c.tell(observe.Executed, nil)
+	case isLost(err):
+		c.core.lines.Nudge(string(c.digest[:]))
+		c.tell(observe.CompleteRefused, err)
+	}
+}
+
+// waited reports whether anybody is in the line of d. Who comes later asks the
+// store.
+func (c *core) waited(d Digest) bool {
+	key := string(d[:])
+	s := c.lines.Shard(key)
+	s.Lock()
+	defer s.Unlock()
+	return s.Find(key) != nil
+}
+
+// insistent is a request that is made until it is answered.
+type insistent interface {
+	// try makes it once. An error that does not match ErrLost may pass.
+	try() error
+	// done is called with the last answer.
+	done(err error)
 }
 
 // insist makes a request until it is answered, the first time at once and then
 // in the background for at most limit. The claim is kept meanwhile. It reports
-// whether the first try succeeded; done is called with the last answer.
-func (c *Claim) insist(limit time.Duration, try func() error, done func(error)) bool {
-	k := c.core.keeper
-	since := keeper.Now()
-	err := try()
+// whether the first try succeeded.
+func (c *Claim) insist(limit time.Duration, x insistent) bool {
+	err := x.try()
 	if err == nil || isLost(err) {
 		c.Drop()
-		done(err)
+		x.done(err)
 		return err == nil
 	}
 	c.tell(observe.CompleteFailed, err)
-	k.Go(func() {
-		for n := 1; since.Elapsed() < limit && k.Pause(line.Backoff(insistFirst, n)); n++ {
-			if err = try(); err == nil || isLost(err) {
-				c.Drop()
-				done(err)
-				return
-			}
-		}
-		c.Drop()
-		done(err)
-		c.tell(observe.CompleteFailed, err)
-	})
+	c.core.keeper.Go(func() { c.goOn(limit, x, err) })
 	return false
+}
+
+// goOn is what insist does in the background, after err.
+func (c *Claim) goOn(limit time.Duration, x insistent, err error) {
+	since := keeper.Now()
+	for n := 1; since.Elapsed() < limit && c.core.keeper.Pause(line.Backoff(insistFirst, n)); n++ {
+		if err = x.try(); err == nil || isLost(err) {
+			c.Drop()
+			x.done(err)
+			return
+		}
+	}
+	c.Drop()
+	x.done(err)
+	c.tell(observe.CompleteFailed, err)
 }

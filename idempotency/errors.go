@@ -163,8 +163,8 @@ func RetryDelay(err error) (d time.Duration, ok bool) {
 
 // IsUnknown reports whether [Unknown] marked err.
 func IsUnknown(err error) bool {
-	var u *unknownOutcome
-	return errors.As(err, &u)
+	_, ok := errors.AsType[*unknownOutcome](err)
+	return ok
 }
 
 // unavailableError is an ErrUnavailable with its cause.

@@ -33,7 +33,6 @@ var errNotReturned = errors.New("idempotency: run did not return")
 func (c *Claim) conclude(r *run, res Result, err error) Outcome {
 	out := Outcome{Status: Executed, Fence: c.fence, Attempt: c.attempt, ClaimedAt: c.claimedAt}
 	end := c.steered()
-	var final *FinalError
 	switch {
 	case end.how == endPermanent:
 		res = failure(end.err)
@@ -45,7 +44,7 @@ func (c *Claim) conclude(r *run, res Result, err error) Outcome {
 		return out
 	case err == nil, end.how == endKeep && err == errNotReturned:
 		// res is what to record.
-	case end.how == endKeep, errors.As(err, &final):
+	case end.how == endKeep, isFinal(err):
 		res = failure(err)
 	default:
 		c.release(err)
@@ -54,6 +53,12 @@ func (c *Claim) conclude(r *run, res Result, err error) Outcome {
 	out.CompletedAt = time.Now().Truncate(time.Millisecond)
 	out.Recorded = c.complete(r, res, out.CompletedAt)
 	return out
+}
+
+// isFinal reports whether Final marked err.
+func isFinal(err error) bool {
+	_, ok := errors.AsType[*FinalError](err)
+	return ok
 }
 
 // failure is the result that records err.

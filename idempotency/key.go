@@ -63,16 +63,13 @@ func ScopeDigest(scope string) []byte {
 
 // digest is the SHA-256 of parts, each after its length.
 func digest(parts ...string) [sha256.Size]byte {
-	h := sha256.New()
-	var size [8]byte
+	var room [256]byte // enough for most, so that nothing is allocated
+	text := room[:0]
 	for _, p := range parts {
-		binary.BigEndian.PutUint64(size[:], uint64(len(p)))
-		h.Write(size[:])
-		_, _ = io.WriteString(h, p)
+		text = binary.BigEndian.AppendUint64(text, uint64(len(p)))
+		text = append(text, p...)
 	}
-	var sum [sha256.Size]byte
-	h.Sum(sum[:0])
-	return sum
+	return sha256.Sum256(text)
 }
 
 // FingerprintOf digests what a key was used for: parts, each after its length.

@@ -54,19 +54,32 @@ func (c *Claim) release(err error) {
 // that must not be lost.
 func (c *Claim) holdUnknown(err error) {
 	c.settle()
-	try := func() error {
-		x := &release{core: c.core, req: ReleaseRequest{
-			Key: c.digest, Nonce: c.nonce, TTL: c.o.StubFor, Unknown: c.o.UnknownFor,
-		}}
-		x.Bound = true
-		return x.send(context.WithoutCancel(c.parent), c.o.Timeout)
+	c.insist(c.o.CompleteFor, &declaration{c, err})
+}
+
+// declaration says that a run's outcome is unknown.
+type declaration struct {
+	claim *Claim
+	err   error // the run's own
+}
+
+// try says it; insistent.
+func (x *declaration) try() error {
+	c := x.claim
+	req := &release{core: c.core, req: ReleaseRequest{
+		Key: c.digest, Nonce: c.nonce, TTL: c.o.StubFor, Unknown: c.o.UnknownFor,
+	}}
+	req.Bound = true
+	return req.send(context.WithoutCancel(c.parent), c.o.Timeout)
+}
+
+// done wakes who waits for the key; insistent.
+func (x *declaration) done(refused error) {
+	c := x.claim
+	c.core.lines.Nudge(string(c.digest[:]))
+	if refused == nil {
+		c.tell(observe.RunUnknown, x.err)
+	} else if isLost(refused) {
+		c.tell(observe.CompleteRefused, refused)
 	}
-	c.insist(c.o.CompleteFor, try, func(refused error) {
-		c.core.lines.Nudge(string(c.digest[:]))
-		if refused == nil {
-			c.tell(observe.RunUnknown, err)
-		} else if isLost(refused) {
-			c.tell(observe.CompleteRefused, refused)
-		}
-	})
 }

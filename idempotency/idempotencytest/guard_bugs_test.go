@@ -58,7 +58,7 @@ func guardEdits() []edit {
 		{"cuts replays", "run.go",
 			"out.Result = res\n\tswitch", "if WRONG {\n res.Data = res.Data[:min(len(res.Data), 100)]\n }\n out.Result = res\n switch"},
 		{"lets all who wait ask", "run.go",
-			"case asker && r.doubt == nil:", "case (asker || WRONG) && r.doubt == nil:"},
+			"gift, asker := r.look()\n", "gift, asker := r.look()\n asker = asker || WRONG\n"},
 		{"waits for news alone", "run.go",
 			"return r.Pause(r.tries, answer.Remaining)", "if WRONG {\n return line.Forever\n }\n return r.Pause(r.tries, answer.Remaining)"},
 		{"does not say why a wait ended", "run.go",

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,18 +102,10 @@ func buildWrong(t *testing.T) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	binary := filepath.Join(dir, "wrong.test")
-	cmd := exec.CommandContext(ctx, goCommand(), "test", "-c", "-o", binary, "-overlay", list, "../memstore")
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "-overlay", list, "../memstore")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return binary
-}
-
-// goCommand is the go command that runs this test, if it can be told.
-func goCommand() string {
-	if path, err := exec.LookPath("go"); err == nil {
-		return path
-	}
-	return filepath.Join(runtime.GOROOT(), "bin", "go")
 }
 
 // runWrong runs one law, or those that match a pattern, with a bug.

@@ -56,7 +56,8 @@ func guardRefusalLaws() []law {
 		name: "GuardDeadContext",
 		why:  "a caller that has gone is not served, and leaves nothing behind",
 		test: func(p *probe) {
-			g := p.guard(idempotency.Options{})
+			f := p.faulty()
+			g := p.guardOn(f, idempotency.Options{})
 			dead, cancel := context.WithCancel(p.Context())
 			cancel()
 			called := false
@@ -67,6 +68,9 @@ func guardRefusalLaws() []law {
 			p.fails(err, context.Canceled, "a run under a context that had ended")
 			if called {
 				p.Fatal("a run under a context that had ended was run")
+			}
+			if n := f.seen(beginning); n != 0 {
+				p.Fatalf("a run under a context that had ended asked the store %d times", n)
 			}
 			p.untouched(p.digest("key"))
 		},

@@ -153,8 +153,9 @@ func (p *probe) lists(o idempotency.ListOptions, want map[idempotency.Digest]ide
 		if info.Remaining <= 0 {
 			p.Fatalf("list says that %v remains of a key that is %s", info.Remaining, info.State)
 		}
-		if info.State == idempotency.StateCompleted && string(info.Record.Body) != "body" {
-			p.Fatalf("list tells the body %.40q of a completed key, want %q", info.Record.Body, "body")
+		// A list may leave out bodies, which only a look at one key needs.
+		if body := string(info.Record.Body); body != "" && (body != "body" || info.State != idempotency.StateCompleted) {
+			p.Fatalf("list tells the body %.40q of a key that is %s", body, info.State)
 		}
 	}
 	for key, state := range want {
@@ -169,7 +170,7 @@ func (p *probe) lists(o idempotency.ListOptions, want map[idempotency.Digest]ide
 
 func listTellsAll(p *probe) {
 	p.lists(idempotency.ListOptions{}, nil)
-	want := p.populate(1600, "a")
+	want := p.populate(1200, "a") // more than one page of any store
 	for _, key := range nastyDigests()[:40] {
 		p.claimed(key)
 		want[key] = idempotency.StateClaimed

@@ -1,7 +1,6 @@
 package idempotencytest
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -194,75 +193,6 @@ func (p *probe) alive(step func(key idempotency.Digest, nonce idempotency.Nonce)
 
 func (p *probe) renew(key idempotency.Digest, nonce idempotency.Nonce, lease time.Duration) error {
 	return p.store.Renew(p.ctx(), idempotency.RenewRequest{Key: key, Nonce: nonce, Lease: lease})
-}
-
-// record makes a record for the claim b of nonce.
-func (p *probe) record(nonce idempotency.Nonce, b idempotency.Begun, body string) idempotency.Record {
-	return idempotency.Record{
-		Nonce: nonce, Fence: b.Fence, Attempt: b.Attempt, Fingerprint: p.print(5),
-		ClaimedAt: time.UnixMilli(1_700_000_000_123), CompletedAt: time.UnixMilli(1_700_000_000_987),
-		Body: []byte(body), Label: []byte("label of " + body),
-	}
-}
-
-// complete records r for a long retention.
-func (p *probe) complete(key idempotency.Digest, r idempotency.Record) (late bool, err error) {
-	return p.store.Complete(p.ctx(), idempotency.CompleteRequest{Key: key, Record: r, Retention: long})
-}
-
-// finish completes and insists that it was in time.
-func (p *probe) finish(key idempotency.Digest, r idempotency.Record) {
-	p.Helper()
-	late, err := p.complete(key, r)
-	p.must(err, "complete by the owner")
-	if late {
-		p.Fatal("complete by the owner said that it was late, while its claim lived")
-	}
-}
-
-// run claims a key and completes it.
-func (p *probe) run(key idempotency.Digest, body string) idempotency.Record {
-	p.Helper()
-	a := p.nonce()
-	r := p.record(a, p.claim(key, a, long), body)
-	p.finish(key, r)
-	return r
-}
-
-// holds insists that the key is completed with r, whoever asks.
-func (p *probe) holds(key idempotency.Digest, r idempotency.Record) {
-	p.Helper()
-	for range 2 {
-		p.same(p.finds(key, idempotency.StateCompleted).Record, r)
-	}
-}
-
-// same insists that two records are equal.
-func (p *probe) same(got, want idempotency.Record) {
-	p.Helper()
-	differs := func(field string, got, want any) {
-		p.Helper()
-		p.Fatalf("the record came back with %s %.80v, want %.80v", field, got, want)
-	}
-	switch {
-	case got.Nonce != want.Nonce:
-		differs("Nonce", got.Nonce, want.Nonce)
-	case got.Fence != want.Fence:
-		differs("Fence", got.Fence, want.Fence)
-	case got.Attempt != want.Attempt:
-		differs("Attempt", got.Attempt, want.Attempt)
-	case got.Fingerprint != want.Fingerprint:
-		differs("Fingerprint", got.Fingerprint, want.Fingerprint)
-	case !got.ClaimedAt.Equal(want.ClaimedAt):
-		differs("ClaimedAt", got.ClaimedAt.UTC(), want.ClaimedAt.UTC())
-	case !got.CompletedAt.Equal(want.CompletedAt):
-		differs("CompletedAt", got.CompletedAt.UTC(), want.CompletedAt.UTC())
-	case !bytes.Equal(got.Body, want.Body):
-		p.Fatalf("the record came back with another body: %d bytes %.40q, want %d bytes %.40q",
-			len(got.Body), got.Body, len(want.Body), want.Body)
-	case !bytes.Equal(got.Label, want.Label):
-		p.Fatalf("the record came back with the label %.40q, want %.40q", got.Label, want.Label)
-	}
 }
 
 // release remembers the nonce for long.

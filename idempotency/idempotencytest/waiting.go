@@ -1,7 +1,6 @@
 package idempotencytest
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -240,7 +239,7 @@ func (e *ear) hears(key idempotency.Digest, when string) {
 		select {
 		case <-e.wake:
 		case <-late.C:
-			e.p.Fatal(fmt.Sprintf("a listener did not hear of its key within %v %s", patience, when))
+			e.p.Fatalf("a listener did not hear of its key within %v %s", patience, when)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (s *Store) Bind(ctx context.Context, id, value idempotency.Digest, ttl time
 		return false, err
 	}
 	same, err = s.bind(id, value, ttl)
-	if errors.Is(err, ErrFull) && s.sweeper.sweepDue() {
+	if errors.Is(err, ErrFull) && s.makeRoom() {
 		same, err = s.bind(id, value, ttl)
 	}
 	if err != nil {

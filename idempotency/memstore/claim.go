@@ -22,7 +22,7 @@ func (s *Store) Begin(ctx context.Context, r idempotency.BeginRequest) (idempote
 		return idempotency.Begun{}, err
 	}
 	b, err := s.begin(&r)
-	if errors.Is(err, ErrFull) && s.sweeper.sweepDue() {
+	if errors.Is(err, ErrFull) && s.makeRoom() {
 		b, err = s.begin(&r)
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Store) begin(r *idempotency.BeginRequest) (idempotency.Begun, error) {
 func (s *Store) claim(
 	sh *shard, e *entry, state idempotency.State, r *idempotency.BeginRequest, now int64,
 ) (idempotency.Begun, error) {
-	e, ok := sh.hold(e, r.Key, nil, r.Label, false)
+	e, ok := sh.hold(e, r.Key, nil, bytes.Clone(r.Label), false)
 	if !ok {
 		return idempotency.Begun{}, ErrFull
 	}
@@ -90,9 +90,9 @@ func (s *Store) claim(
 	return idempotency.Begun{State: idempotency.StateClaimed, Fence: e.fence, Attempt: e.attempt}, nil
 }
 
-// hold makes body and label what the entry of key holds, counts them, and
-// returns the entry: e, or a new one if that is nil. Unless it must, it refuses
-// to exceed the store's bounds.
+// hold makes body and label, which nobody else has, what the entry of key holds,
+// counts them, and returns the entry: e, or a new one if that is nil. Unless it
+// must, it refuses to exceed the store's bounds.
 func (sh *shard) hold(e *entry, key idempotency.Digest, body, label []byte, must bool) (*entry, bool) {
 	var entries, before int64
 	if e == nil {
@@ -109,7 +109,7 @@ func (sh *shard) hold(e *entry, key idempotency.Digest, body, label []byte, must
 	if e == nil {
 		e = sh.add(key)
 	}
-	e.body, e.label = bytes.Clone(body), bytes.Clone(label)
+	e.body, e.label = body, label
 	return e, true
 }
 

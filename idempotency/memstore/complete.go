@@ -18,6 +18,7 @@ func (s *Store) Complete(ctx context.Context, r idempotency.CompleteRequest) (la
 	if err := s.check(ctx); err != nil {
 		return false, err
 	}
+	r.Record = own(r.Record)
 	late, tell, err := s.complete(&r)
 	if tell {
 		s.watch.tell(r.Key)
@@ -48,8 +49,8 @@ func (s *Store) complete(r *idempotency.CompleteRequest) (late, tell bool, err e
 	return state == idempotency.StateAbsent, sh.record(e, r, now), nil
 }
 
-// record puts r.Record in the place of e, which may be nil, and reports whether
-// somebody waits.
+// record puts r.Record, whose body and label nobody else has, in the place of e,
+// which may be nil, and reports whether somebody waits.
 func (sh *shard) record(e *entry, r *idempotency.CompleteRequest, now int64) (tell bool) {
 	e, _ = sh.hold(e, r.Key, r.Record.Body, r.Record.Label, true)
 	tell, e.waiters, e.state = e.waiters, false, idempotency.StateCompleted

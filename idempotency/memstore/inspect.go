@@ -118,6 +118,7 @@ func (sh *shard) dismiss(e *entry, until, now int64) (tell bool) {
 // Store's next one, whatever r says, and the outcome is recorded also if the
 // Store is full. Error: [idempotency.ErrInvalid] for a retention out of range.
 func (s *Store) ForceComplete(ctx context.Context, r idempotency.CompleteRequest) (bool, error) {
+	r.Record = own(r.Record)
 	return s.operate(ctx, "Retention", r.Retention, r.Key, func(sh *shard, e *entry, state idempotency.State, now int64) (bool, bool) {
 		if state == idempotency.StateCompleted {
 			return false, false

@@ -144,8 +144,9 @@ func New(o Options) (*Store, error) {
 }
 
 // Close stops the sweeping and waits until a sweep under way is over. Methods
-// called later return [ErrClosed]. Listeners are closed by whoever opened them.
-// The error is always nil. Closing twice is closing once.
+// called later return [ErrClosed], so close a Guard on the Store first: it has
+// outcomes to record. Listeners are closed by whoever opened them. The error is
+// always nil. Closing twice is closing once.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	s.sweeper.close()

@@ -31,8 +31,9 @@ type sweeper struct {
 	timer  *time.Timer
 	closed bool
 
-	// sweeping is held during a sweep.
+	// sweeping is held during a sweep, and busy is true.
 	sweeping sync.Mutex
+	busy     atomic.Bool
 	// pending counts the timer, if it is set, and its calls under way.
 	pending sync.WaitGroup
 }
@@ -72,21 +73,13 @@ func (w *sweeper) run() {
 	w.sweep()
 }
 
-// sweepDue sweeps without waiting for the timer if there may be something to
-// remove, and reports whether it did.
-func (w *sweeper) sweepDue() bool {
-	if w.store.now() < w.next.Load() {
-		return false
-	}
-	w.sweep()
-	return true
-}
-
 // sweep removes what has ended, shard by shard, and sets the timer for what
 // ends next.
 func (w *sweeper) sweep() {
 	w.sweeping.Lock()
 	defer w.sweeping.Unlock()
+	w.busy.Store(true)
+	defer w.busy.Store(false)
 	w.mu.Lock()
 	closed := w.closed
 	w.next.Store(idle)
@@ -150,4 +143,31 @@ func (sh *shard) step() (next int64, more bool) {
 		}
 	}
 	return 0, true
+}
+
+// makeRoom removes something that has ended, if there is anything, without
+// waiting for the timer. It reports whether there is room now.
+func (s *Store) makeRoom() bool {
+	// In this order: if next is what a sweep under way has been told, that
+	// sweep is either seen here, or over, and has made what room there is.
+	next, sweeping := s.sweeper.next.Load(), s.sweeper.busy.Load()
+	if s.room() {
+		return true
+	}
+	if !sweeping && s.now() < next {
+		return false
+	}
+	for _, t := range s.tables() {
+		for i := range t {
+			if t[i].step(); s.room() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// room reports whether there is room for one more entry.
+func (s *Store) room() bool {
+	return s.entries.Load() < int64(s.limit.MaxEntries) && s.bytes.Load() <= s.limit.MaxBytes-entryBytes
 }

@@ -21,6 +21,10 @@ import (
 // they are allocated, by an eighth on average.
 const overhead = 110
 
+// lookCount is how many keys List looks at in one round trip, so that no server
+// is kept from others for long.
+const lookCount = 100
+
 // Look implements [idempotency.Inspector]. The time at which a run that is not
 // completed was claimed is by the server's clock, not the owner's. Error:
 // [idempotency.ErrResultUnavailable] for a record of another version.
@@ -81,19 +85,12 @@ func (s *Store) seen(key idempotency.Digest, cmd *redis.SliceCmd, err error) (id
 func (s *Store) List(ctx context.Context, o idempotency.ListOptions) iter.Seq2[idempotency.Info, error] {
 	return func(yield func(idempotency.Info, error) bool) {
 		for names, err := range s.redis.Scan(ctx, s.prefix+scopeText(o.Scope)) {
-			var infos []idempotency.Info
-			if err == nil {
-				infos, err = s.lookAll(ctx, s.digests(names, o.Scope))
-			}
 			if err != nil {
 				yield(idempotency.Info{}, fmt.Errorf("redisstore: list: %w", err))
 				return
 			}
-			for _, info := range infos {
-				if len(o.States) > 0 && !slices.Contains(o.States, info.State) {
-					continue
-				}
-				if !yield(info, nil) {
+			for some := range slices.Chunk(s.digests(names, o.Scope), lookCount) {
+				if !s.lookAll(ctx, some, o.States, yield) {
 					return
 				}
 			}
@@ -119,29 +116,33 @@ func (s *Store) digests(names []string, scope []byte) []idempotency.Digest {
 	return keys
 }
 
-// lookAll returns the states of those keys that are there and that we
-// understand, without bodies.
-func (s *Store) lookAll(ctx context.Context, keys []idempotency.Digest) ([]idempotency.Info, error) {
-	if len(keys) == 0 {
-		return nil, nil
-	}
+// lookAll yields those of keys that are there, that we understand and that are
+// in one of states, without bodies, and reports whether to go on.
+func (s *Store) lookAll(
+	ctx context.Context, keys []idempotency.Digest, states []idempotency.State,
+	yield func(idempotency.Info, error) bool,
+) bool {
 	calls := make([]*redisclient.Call, len(keys))
 	for i, key := range keys {
 		calls[i] = &s.lookCall(s.name(key), "h").Call
 	}
 	cmds, errs := redisclient.RunAll(ctx, s.redis, calls, redis.NewSliceCmd)
-	infos := make([]idempotency.Info, 0, len(keys))
 	for i, key := range keys {
 		info, err := s.seen(key, cmds[i], errs[i])
 		switch {
 		case errors.Is(err, errForeign) || err == nil && info.State == idempotency.StateAbsent:
 			continue
 		case err != nil:
-			return nil, err
+			yield(idempotency.Info{}, fmt.Errorf("redisstore: list: %w", err))
+			return false
+		case len(states) > 0 && !slices.Contains(states, info.State):
+			continue
 		}
-		infos = append(infos, info)
+		if !yield(info, nil) {
+			return false
+		}
 	}
-	return infos, nil
+	return true
 }
 
 // Forget implements [idempotency.Inspector]. A free key that may not be claimed

@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime"
 	"sync/atomic"
+	"syscall"
+	"time"
 )
 
 // Cost is what one uncontended operation costs besides time.
@@ -14,6 +16,10 @@ type Cost struct {
 	// Commands sent, and Trips to the server and back. They are counted if the
 	// client's traffic goes over a Wire.
 	Commands, Trips float64
+	// CPU is this process's processor time, that of background goroutines
+	// included. What others do on the machine makes it larger, but by far less
+	// than the time that passes.
+	CPU time.Duration
 }
 
 // Measure does op n times from as many goroutines at once as the keys are for
@@ -32,15 +38,27 @@ func Measure(ctx context.Context, op Op, keys Keys, n int, wire *Wire) (Cost, er
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	busy := CPUTime()
 	err := spread(ctx, op, keys, more, &done)
+	busy = CPUTime() - busy
 	runtime.ReadMemStats(&after)
 	cost := Cost{
 		Allocations: float64(after.Mallocs-before.Mallocs) / float64(n),
 		Bytes:       float64(after.TotalAlloc-before.TotalAlloc) / float64(n),
+		CPU:         busy / time.Duration(n),
 	}
 	if wire != nil {
 		sent = wire.Traffic().Since(sent)
 		cost.Commands, cost.Trips = float64(sent.Work())/float64(n), float64(sent.Trips)/float64(n)
 	}
 	return cost, err
+}
+
+// CPUTime returns the processor time that this process has used so far.
+func CPUTime() time.Duration {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

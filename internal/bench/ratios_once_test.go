@@ -128,8 +128,8 @@ func (b *board) onceCosts() {
 // the wire is not measured for its allocations, and the other way round.
 func (b *board) onceCost(name string, n int) (first, again bench.Cost) {
 	wire := bench.NewWire()
-	keys := []bench.Keys{bench.NewKeys(1)}
 	for _, tap := range []*bench.Wire{nil, wire} {
+		keys := []bench.Keys{bench.NewKeys(1)}
 		all := []bench.Once{openOnce(b.t, name, bench.Settings{Addr: b.addr, Wire: tap})}
 		for _, m := range []struct {
 			op   bench.Op

@@ -24,8 +24,8 @@ import (
 
 const (
 	// soon is how long a test waits for what must come, on a machine that has
-	// much else to do.
-	soon = 30 * time.Second
+	// very much else to do.
+	soon = 2 * time.Minute
 	// long is a TTL that no test lives to see the end of: whoever is stranded
 	// until then is found out.
 	long = 10 * time.Minute

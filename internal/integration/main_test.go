@@ -11,9 +11,11 @@ const roleEnv = "SEMEL_INTEGRATION_ROLE"
 
 // roles are the parts that a child process can play.
 var roles = map[string]func() int{
-	"chaos": chaosWorker,
-	"crash": crashChild,
-	"storm": stormWorker,
+	"chaos":  chaosWorker,
+	"crash":  crashChild,
+	"storm":  stormWorker,
+	"deputy": deputyWorker,
+	"crowd":  crowdWorker,
 }
 
 func TestMain(m *testing.M) {

@@ -48,7 +48,6 @@ func explain(err error) error {
 	if !IsDenied(err) {
 		return err
 	}
-	return fmt.Errorf("the server denies what the scripts need "+
-		"(grant evalsha, eval, get, set, getrange, setrange, strlen, pttl, pexpire, time and publish, "+
-		"on all keys and channels that begin with the prefix): %w", err)
+	return fmt.Errorf("the server denies what the scripts need (grant evalsha, eval, and the commands "+
+		"that this package's documentation lists, on all keys and channels that begin with the prefix): %w", err)
 }

@@ -152,6 +152,9 @@ func brokenWaiting() []brokenBackend {
 
 func brokenRest() []brokenBackend {
 	return []brokenBackend{
+		{"FeaturesAreAsTold", "has lost all that is optional", func(_ *testing.T, m *memlock.Backend) lock.Backend {
+			return struct{ lock.Backend }{m}
+		}},
 		byKey("LockerKeysAreApart", "has one lock for all keys", func(string) string { return "key" }),
 		mistake("LockerWaiterGetsReleasedKey", "does not tell of releases",
 			deafTo(func(before int) bool { return before == 0 })),
@@ -162,14 +165,6 @@ func brokenRest() []brokenBackend {
 					held.Remaining = lock.MaxTTL
 				}
 				return g, err
-			}
-		}),
-		mistake("LockerReleaseIsRepeatable", "does not know who released", func(w *wrong, m *memlock.Backend) {
-			w.release = func(ctx context.Context, req lock.ReleaseRequest) error {
-				if now := state(m, req.Key); now.State == lock.StateFree && now.Nonce == req.Nonce {
-					return lock.ErrExpired
-				}
-				return m.Release(ctx, req)
 			}
 		}),
 		mistake("BatchEqualsSingle", "fails a batch as a whole", func(w *wrong, m *memlock.Backend) {

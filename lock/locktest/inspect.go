@@ -9,6 +9,10 @@ import (
 
 func inspectionLaws() []law {
 	return []law{{
+		name: "FeaturesAreAsTold",
+		why:  "a law that is skipped because a feature was not told, or lost unnoticed, proves nothing",
+		test: featuresAreAsTold,
+	}, {
 		name:  "LookTellsState",
 		why:   "an operator who decides whether to break a lock needs to see who holds it and for how long",
 		needs: []ability{inspection},
@@ -42,6 +46,27 @@ func inspectionLaws() []law {
 			}
 		},
 	}}
+}
+
+func featuresAreAsTold(p *probe) {
+	_, waits := p.backend.(lock.Waiter)
+	_, batches := p.backend.(lock.BatchExtender)
+	_, inspects := p.backend.(lock.Inspector)
+	_, raises := p.backend.(lock.Raiser)
+	for _, f := range []struct {
+		name       string
+		told, real bool
+	}{
+		{"Fencing", p.features.Fencing, p.take("key", p.nonce(), long).Fence > 0},
+		{"Waiting", p.features.Waiting, waits},
+		{"Batch", p.features.Batch, batches},
+		{"Inspect", p.features.Inspect, inspects},
+		{"Raise", p.features.Raise, raises},
+	} {
+		if f.told != f.real {
+			p.Errorf("Features.%s is %t, and the backend's is %t", f.name, f.told, f.real)
+		}
+	}
 }
 
 func lookTellsState(p *probe) {

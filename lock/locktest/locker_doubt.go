@@ -139,7 +139,7 @@ func lockerUnavailableIsNotContention(p *probe) {
 		}
 	}
 	f.mend()
-	p.released(p.leaseOn(l, "key"))
+	p.soonFree("key")
 }
 
 func lockerKeepsDeadlines(p *probe) {
@@ -176,7 +176,7 @@ func lockerKeepsDeadlines(p *probe) {
 	insist("Release on a client that is stuck", lock.ErrUnavailable, func() error { return lease.Release(p.ctx()) })
 	free()
 	f.mend()
-	p.must(lease.Release(p.ctx()), "Release when the client is no longer stuck")
+	p.released(lease)
 	p.freeForAll("held")
 	p.soonFree("key")
 }
@@ -209,14 +209,13 @@ func lockerUndoesUnansweredAcquire(p *probe) {
 		p.released(lease)
 	}
 	// What undoes it may be lost as well.
-	lost := 0
+	var undoing atomic.Int64
 	f.fail(func(ctx context.Context, c call) error {
-		if c.method == acquiring || c.compensate && lost < 3 {
-			if c.compensate {
-				lost++
-				return losesRequest(ctx, c)
-			}
+		switch {
+		case c.method == acquiring:
 			return losesReply(ctx, c)
+		case c.compensate && undoing.Add(1) <= 3:
+			return losesRequest(ctx, c)
 		}
 		return c.do(ctx)
 	})
@@ -253,7 +252,7 @@ func (p *probe) soon(key string) string {
 
 func lockerSurvivesLostReplies(p *probe) {
 	const (
-		lockers, callers, rounds = 3, 4, 25
+		lockers, callers, rounds = 3, 4, 12
 		keys                     = 2
 	)
 	var owners [keys]atomic.Int64
@@ -272,14 +271,14 @@ func lockerSurvivesLostReplies(p *probe) {
 			case 3:
 				return losesRequest(ctx, c)
 			case 4:
-				return answersLate(40*time.Millisecond)(p.ctx(), c)
+				return answersLate(150*time.Millisecond)(p.ctx(), c)
 			case 5:
-				time.Sleep(40 * time.Millisecond)
+				time.Sleep(150 * time.Millisecond)
 				return c.do(p.ctx())
 			}
 			return c.do(ctx)
 		})
-		all = append(all, p.locker(f, lock.Options{Timeout: 25 * time.Millisecond, NoRenew: true}))
+		all = append(all, p.locker(f, lock.Options{Timeout: 100 * time.Millisecond, NoRenew: true}))
 	}
 	var running sync.WaitGroup
 	for i := range lockers * callers {
@@ -287,7 +286,7 @@ func lockerSurvivesLostReplies(p *probe) {
 		running.Go(func() {
 			for range rounds {
 				n := chance.IntN(keys)
-				ctx, cancel := context.WithTimeout(p.ctx(), time.Duration(1+chance.IntN(60))*time.Millisecond)
+				ctx, cancel := context.WithTimeout(p.ctx(), time.Duration(1+chance.IntN(250))*time.Millisecond)
 				lease, err := all[i%lockers].Acquire(ctx, fmt.Sprint("key", n))
 				cancel()
 				if err != nil {
@@ -306,7 +305,9 @@ func lockerSurvivesLostReplies(p *probe) {
 	}
 	running.Wait()
 	for _, l := range all {
-		p.must(l.Close(p.ctx()), "Close")
+		ctx, cancel := context.WithTimeout(p.Context(), 3*patience)
+		p.must(l.Close(ctx), "Close")
+		cancel()
 	}
 	for n := range keys {
 		p.freeForAll(fmt.Sprint("key", n))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/semel-go/semel/lock"
@@ -64,8 +65,8 @@ func lockerWindowLaws() []law {
 		why:   "the TTL says how long a crash blocks others, not how long the work may take",
 		needs: []ability{passing},
 		test: func(p *probe) {
-			l := p.locker(p.backend, lock.Options{TTL: p.ttl()})
-			p.unlessStalled(p.ttl(), func() error { return p.lasts(l, 3*p.ttl()/2) })
+			l := p.locker(p.backend, lock.Options{})
+			p.scaled(func(key string, ttl time.Duration) error { return p.lasts(l, key, ttl) })
 		},
 	}, {
 		name:  "LockerRetriesRenewal",
@@ -73,15 +74,15 @@ func lockerWindowLaws() []law {
 		needs: []ability{passing},
 		test: func(p *probe) {
 			f := newFaulty(p.backend)
-			n := 0 // renewals of one lease come one at a time
+			var n atomic.Int64
 			f.failing(extending, func(ctx context.Context, c call) error {
-				if n++; n%2 == 1 {
+				if n.Add(1)%2 == 1 {
 					return losesReply(ctx, c)
 				}
 				return c.do(ctx)
 			})
-			l := p.locker(f, lock.Options{TTL: p.ttl()})
-			p.unlessStalled(p.ttl(), func() error { return p.lasts(l, 3*p.ttl()/2) })
+			l := p.locker(f, lock.Options{})
+			p.scaled(func(key string, ttl time.Duration) error { return p.lasts(l, key, ttl) })
 		},
 	}, {
 		name:  "LockerEndsWhenCutOff",
@@ -94,17 +95,16 @@ func lockerWindowLaws() []law {
 		needs: []ability{passing},
 		test: func(p *probe) {
 			f := newFaulty(p.backend)
-			l := p.locker(f, lock.Options{TTL: 2 * p.ttl()})
-			p.unlessStalled(p.ttl(), func() error {
-				f.failing(extending, func(context.Context, call) error { return lock.ErrTaken })
+			f.failing(extending, func(context.Context, call) error { return lock.ErrTaken })
+			l := p.locker(f, lock.Options{})
+			p.scaled(func(key string, ttl time.Duration) error {
 				began := time.Now()
-				lease := p.leaseOn(l, "key")
-				p.endsWith(lease.Context(), lock.ErrTaken, "the context of a lease that was taken")
-				took := time.Since(began)
-				f.mend()
+				lease := p.leaseOn(l.With(lock.Options{TTL: ttl}), key)
+				<-lease.Context().Done()
+				took, cause := time.Since(began), context.Cause(lease.Context())
 				_ = lease.Release(p.ctx())
-				if took > p.ttl()*3/2 {
-					return fmt.Errorf("a lease of %v that was taken before its first renewal ended after %v", 2*p.ttl(), took)
+				if !errors.Is(cause, lock.ErrTaken) || took > ttl*4/5 {
+					return fmt.Errorf("a lease of %v that was taken before its first renewal ended after %v with cause %w", ttl, took, cause)
 				}
 				return nil
 			})
@@ -115,15 +115,15 @@ func lockerWindowLaws() []law {
 		needs: []ability{passing},
 		test: func(p *probe) {
 			f := newFaulty(p.backend)
-			l := p.locker(f, lock.Options{TTL: p.ttl()})
-			for range 2 {
+			l := p.locker(f, lock.Options{})
+			p.scaled(func(key string, ttl time.Duration) error {
 				f.failing(extending, func(context.Context, call) error { return lock.ErrExpired })
-				lease := p.leaseOn(l, "key")
+				lease := p.leaseOn(l.With(lock.Options{TTL: ttl}), key)
 				p.endsWith(lease.Context(), lock.ErrLost, "the context of a lease that was lost")
 				f.mend()
 				_ = lease.Release(p.ctx())
-			}
-			p.unlessStalled(p.ttl(), func() error { return p.lasts(l, 3*p.ttl()/2) })
+				return p.lasts(l, key, ttl)
+			})
 		},
 	}, {
 		name:  "LockerTTLsAreTheirOwn",
@@ -151,14 +151,15 @@ func lockerWindowLaws() []law {
 	}}
 }
 
-// lasts takes the key and holds it for d, and returns what went wrong.
-func (p *probe) lasts(l *lock.Locker, d time.Duration) error {
-	lease, err := l.Acquire(p.ctx(), "key")
+// lasts takes the key for ttl and holds it for longer, and returns what went
+// wrong.
+func (p *probe) lasts(l *lock.Locker, key string, ttl time.Duration) error {
+	lease, err := l.With(lock.Options{TTL: ttl}).Acquire(p.ctx(), key)
 	if err != nil {
 		return fmt.Errorf("Acquire returned %w", err)
 	}
-	for began := time.Now(); time.Since(began) < d; time.Sleep(d / 20) {
-		_, err := p.acquire("key", p.nonce(), long)
+	for began := time.Now(); time.Since(began) < ttl*3/2; time.Sleep(ttl / 20) {
+		_, err := p.acquire(key, p.nonce(), long)
 		if !lease.Valid() || lease.Context().Err() != nil {
 			err = fmt.Errorf("a lease ended after %v: %w", time.Since(began), context.Cause(lease.Context()))
 		} else if err == nil {
@@ -182,8 +183,9 @@ func lockerEndsWhenCutOff(p *probe) {
 		how    string
 		fault  func(context.Context, call) error
 		locker *lock.Locker
-		began  time.Time
 		lease  *lock.Lease
+		// asked is when the request for it came to the backend.
+		asked time.Time
 	}
 	cuts := []*cutOff{
 		{how: "fails", fault: losesRequest},
@@ -192,14 +194,21 @@ func lockerEndsWhenCutOff(p *probe) {
 	}
 	for _, c := range cuts {
 		f := newFaulty(p.backend)
-		f.failing(extending, c.fault)
-		c.locker = p.locker(f, lock.Options{TTL: p.ttl()})
+		f.fail(func(ctx context.Context, one call) error {
+			switch one.method {
+			case acquiring:
+				c.asked = time.Now()
+			case extending:
+				return c.fault(ctx, one)
+			}
+			return one.do(ctx)
+		})
+		c.locker = p.locker(f, lock.Options{})
 	}
 	p.Cleanup(free) // before the Lockers are closed
-	p.unlessStalled(p.ttl(), func() error {
+	p.scaled(func(key string, ttl time.Duration) error {
 		for _, c := range cuts {
-			c.began = time.Now()
-			lease, err := c.locker.TryAcquire(p.ctx(), c.how)
+			lease, err := c.locker.With(lock.Options{TTL: ttl}).TryAcquire(p.ctx(), key+" whose renewal "+c.how)
 			if err != nil {
 				return fmt.Errorf("TryAcquire returned %w", err)
 			}
@@ -210,16 +219,16 @@ func lockerEndsWhenCutOff(p *probe) {
 			ctx := c.lease.Context()
 			// Its own clock decides, however late its timers are.
 			for c.lease.Valid() {
-				if passed := time.Since(c.began); passed >= p.ttl() && c.lease.Valid() {
-					p.Fatalf("a lease of %v is valid %v after it was asked for, when every renewal %s", p.ttl(), passed, c.how)
+				if passed := time.Since(c.asked); passed >= ttl && c.lease.Valid() {
+					p.Fatalf("a lease of %v is valid %v after it was asked for, when every renewal %s", ttl, passed, c.how)
 				}
 				select {
 				case <-ctx.Done():
-				case <-time.After(p.ttl() / 50):
+				case <-time.After(ttl / 50):
 				}
 			}
-			if took := time.Since(c.began); took < p.ttl()/2 {
-				early = fmt.Errorf("a lease of %v ended after %v, when every renewal %s", p.ttl(), took, c.how)
+			if took := time.Since(c.asked); took < ttl/2 {
+				early = fmt.Errorf("a lease of %v ended after %v, when every renewal %s", ttl, took, c.how)
 			}
 			p.endsWith(ctx, lock.ErrLost, "the context of a lease that could not be renewed")
 			if c.lease.Remaining() != 0 {
@@ -234,14 +243,14 @@ func lockerEndsWhenCutOff(p *probe) {
 
 func lockerTTLsAreTheirOwn(p *probe) {
 	f := newFaulty(p.backend)
-	l := p.locker(f, lock.Options{TTL: p.ttl()})
-	ttls := map[string]time.Duration{"short": p.ttl(), "longer": 3 * p.ttl() / 2, "long": long}
-	p.unlessStalled(p.ttl(), func() error {
+	l := p.locker(f, lock.Options{})
+	p.scaled(func(key string, ttl time.Duration) error {
+		ttls := map[string]time.Duration{key + "short": ttl, key + "longer": 3 * ttl / 2, key + "long": long}
 		leases := map[string]*lock.Lease{}
 		for key, ttl := range ttls {
 			leases[key] = p.leaseOn(l.With(lock.Options{TTL: ttl}), key)
 		}
-		time.Sleep(5 * p.ttl() / 4)
+		time.Sleep(ttl * 5 / 4)
 		var failed error
 		for key, lease := range leases {
 			if !lease.Valid() {
@@ -249,19 +258,19 @@ func lockerTTLsAreTheirOwn(p *probe) {
 			}
 			_ = lease.Release(p.ctx())
 		}
+		renewed := map[string]int{}
+		for _, c := range f.calls() {
+			if c.method != extending || ttls[c.key] == 0 {
+				continue
+			}
+			renewed[c.key]++
+			if c.ttl != ttls[c.key] {
+				p.Fatalf("a lease with a TTL of %v was renewed by %v", ttls[c.key], c.ttl)
+			}
+		}
+		if failed == nil && (renewed[key+"short"] == 0 || renewed[key+"longer"] == 0) || renewed[key+"long"] > 0 {
+			failed = fmt.Errorf("in five quarters of the short TTL the leases were renewed so often: %v", renewed)
+		}
 		return failed
 	})
-	renewed := map[string]int{}
-	for _, c := range f.calls() {
-		if c.method != extending {
-			continue
-		}
-		renewed[c.key]++
-		if c.ttl != ttls[c.key] {
-			p.Fatalf("a lease with a TTL of %v was renewed by %v", ttls[c.key], c.ttl)
-		}
-	}
-	if renewed["short"] == 0 || renewed["longer"] == 0 || renewed["long"] > 0 {
-		p.Fatalf("in five quarters of the short TTL the leases were renewed so often: %v", renewed)
-	}
 }

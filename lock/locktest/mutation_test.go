@@ -37,6 +37,10 @@ func mutations() []mutation {
 			one("lock/acquire.go", "held := &HeldError{Key: a.key, Cause: ctxErr}", "held := &HeldError{Key: a.key, Cause: mutated(MUTANT, nil, ctxErr)}"),
 		},
 		{
+			[]string{"LockerWaitEnds"}, "does not say that the context ended a wait when it was refused",
+			one("lock/acquire.go", "	case ctxErr != nil && err == error(a.held) &&", "	case !MUTANT && ctxErr != nil && err == error(a.held) &&"),
+		},
+		{
 			[]string{"LockerWaitEnds"}, "waits without an end",
 			one("internal/line/waiter.go", "	if wait != Forever {", "	if wait != Forever && !MUTANT {"),
 		},
@@ -132,7 +136,15 @@ func mutations() []mutation {
 		},
 		{
 			[]string{"LockerReleaseTellsLoss", "LockerDoTellsLoss"}, "takes every lost lease for a release that arrived twice",
-			one("lock/lease.go", "	case isLost(err) && trusted:", "	case isLost(err) && (trusted || MUTANT):"),
+			one("lock/lease.go", "	l.end(ErrReleased)\n", "	l.end(ErrReleased)\n	l.inTime = l.inTime || MUTANT\n"),
+		},
+		{
+			[]string{"LockerReleaseIsRepeatable"}, "forgets that a release was sent in time",
+			one("lock/lease.go", "	case isLost(err) && l.inTime:", "	case isLost(err) && mutated(MUTANT, false, l.inTime):"),
+		},
+		{
+			[]string{"LockerReleaseIsRepeatable"}, "does not release again after a release that was not answered",
+			one("lock/lease.go", "	default:\n		event.Kind, event.Err = observe.ReleaseFailed, err\n", "	default:\n		if MUTANT { l.released, l.result = true, err }\n		event.Kind, event.Err = observe.ReleaseFailed, err\n"),
 		},
 		{
 			[]string{"LockerMinHoldKeeps"}, "forgets MinHold",
@@ -144,7 +156,7 @@ func mutations() []mutation {
 		},
 		{
 			[]string{"LockerDoesNotHammer"}, "asks a store in trouble again at once",
-			one("lock/try.go", "return line.Retry(a.tries)", "return mutated(MUTANT, time.Nanosecond, line.Retry(a.tries))"),
+			one("lock/acquire.go", "		case asker && time.Until(a.resume) > 0:", "		case asker && time.Until(a.resume) > 0 && !MUTANT:"),
 		},
 		{
 			[]string{"LockerKeepsDeadlines"}, "waits for as long as the client does",

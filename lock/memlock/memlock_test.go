@@ -56,7 +56,7 @@ func TestExpiryIsExact(t *testing.T) {
 		require.ErrorAs(t, err, &held)
 		require.Equal(t, time.Duration(1), held.Remaining)
 		require.Equal(t, "key", held.Key)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		acquire(t, b, "key", "b", ttl)
 	})
 }
@@ -137,7 +137,7 @@ func TestInspectorRefusesTheEmptyKey(t *testing.T) {
 // goroutine that would have to be stopped.
 func TestDeadKeysGiveTheirMemoryBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const dead, live = 100_000, 100
+		const dead, live = 50_000, 100
 		heap := func() uint64 {
 			runtime.GC()
 			var m runtime.MemStats

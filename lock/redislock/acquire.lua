@@ -32,15 +32,16 @@ end
 
 -- Lua's .. and tostring keep 14 digits of a number, and the clock has 16. So a
 -- fence is text, made of the server's own digits or else by format; two of them
--- compare as numbers do, having the same length.
+-- compare as numbers do, having the same length. Numbers of it are made with
+-- tonumber: in arithmetic some servers take leading zeros for octal.
 local now = redis.call('TIME')
 local first = now[1] .. string.sub('00000' .. now[2], -6)
 if #first < 16 or last and first <= last then
-  first = string.format('%016.0f', math.max(tonumber(first), (last or 0) + 1))
+  first = string.format('%016.0f', math.max(tonumber(first), tonumber(last or 0) + 1))
 end
 local ends = first
 if ARGV[3] ~= '0000000001' then
-  ends = string.format('%016.0f', first + ARGV[3] - 1)
+  ends = string.format('%016.0f', tonumber(first) + tonumber(ARGV[3]) - 1)
 end
 redis.call('SET', KEYS[1], '1 held - ' .. ends .. ' ' .. first .. ' ' .. ARGV[3] .. ' ' .. ARGV[1], 'PX', ARGV[2])
 return first

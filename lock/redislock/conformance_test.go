@@ -83,6 +83,18 @@ func TestConformance(t *testing.T) {
 			return conforming(t, rdb, nil, nil)
 		})
 	})
+	t.Run("Ring", func(t *testing.T) {
+		t.Parallel()
+		shards := map[string]string{"one": redistest.Start(t).Addr(), "two": redistest.Start(t).Addr()}
+		conform(t, false, func(t *testing.T) locktest.Store {
+			rdb := redis.NewRing(&redis.RingOptions{
+				Addrs:       shards,
+				HeartbeatFn: func(context.Context, *redis.Client) bool { return true },
+			})
+			t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+			return conforming(t, rdb, nil, nil)
+		})
+	})
 }
 
 // conform runs the laws. Redis counts in milliseconds, and so may tell of a
@@ -106,7 +118,7 @@ func conforming(t *testing.T, rdb redis.UniversalClient, face redislock.Client, 
 	if face == nil {
 		face = rdb.(redislock.Client)
 	}
-	o := redislock.Options{Prefix: t.Name() + ":"}
+	o := redislock.Options{Prefix: t.Name() + ":", FixedRing: true}
 	b, err := redislock.New(face, o)
 	require.NoError(t, err)
 	return locktest.Store{
@@ -174,6 +186,8 @@ func contents(t *testing.T, rdb redis.UniversalClient, prefix string) map[string
 	switch rdb := rdb.(type) {
 	case *redis.ClusterClient:
 		err = rdb.ForEachMaster(ctx, scan)
+	case *redis.Ring:
+		err = rdb.ForEachShard(ctx, scan)
 	case *redis.Client:
 		err = scan(ctx, rdb)
 	}

@@ -12,7 +12,7 @@ end
 local first = 1
 if ARGV[3] ~= '0' then
   local now = redis.call('TIME')
-  first = math.max(string.sub(value, 10, 25) + 1, now[1] * 1000000 + now[2])
+  first = math.max(tonumber(string.sub(value, 10, 25)) + 1, now[1] * 1000000 + now[2])
   redis.call('SETRANGE', KEYS[1], '9', string.format('%016.0f', first + ARGV[3] - 1))
 end
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then

@@ -60,6 +60,23 @@ func TestFenceGoesOnFromOneAheadOfTheClock(t *testing.T) {
 	})
 }
 
+func TestBlocksOfAnySize(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, s store) {
+		for _, n := range []uint64{1, 7, 8, 64, 77, 100, 777, 1000, 12345, 16777216, 9_999_999_999} {
+			key := fmt.Sprint("k", n)
+			g, err := s.Acquire(t.Context(), lock.Request{Key: key, Nonce: "me", TTL: ttl, Block: n})
+			require.NoError(t, err)
+			require.Equal(t, n, g.Block)
+			require.Equal(t, g.Fence+n-1, s.look(t, key).Fence)
+			more, err := s.Extend(t.Context(), lock.Request{Key: key, Nonce: "me", TTL: ttl, Block: n})
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, more.Fence, g.Fence+n)
+			require.Equal(t, more.Fence+n-1, s.look(t, key).Fence)
+		}
+	})
+}
+
 func TestReleaseGivesFencesBack(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, s store) {
@@ -133,7 +150,7 @@ func TestFenceOfAnEarlyClock(t *testing.T) {
 	s := connect(t, mini.Addr())
 	last := uint64(0)
 	for _, at := range []time.Time{
-		time.UnixMicro(5), time.Unix(1, 7000), time.Date(2000, 1, 1, 0, 0, 0, 42000, time.UTC),
+		time.UnixMicro(5), time.UnixMicro(77), time.Unix(1, 7000), time.Unix(7, 777777000), time.Date(2000, 1, 1, 0, 0, 0, 42000, time.UTC),
 		time.Unix(999_999_999, 999_999_000), time.Unix(1_000_000_000, 1000),
 	} {
 		mini.SetTime(at)
@@ -142,7 +159,11 @@ func TestFenceOfAnEarlyClock(t *testing.T) {
 		require.Equal(t, uint64(at.UnixMicro()), g.Fence)
 		require.Greater(t, g.Fence, last)
 		require.Equal(t, g.Fence, s.look(t, "k").Fence)
-		last = g.Fence
+		more, err := s.Extend(t.Context(), request("k", nonce))
+		require.NoError(t, err)
+		require.Equal(t, g.Fence+1, more.Fence)
+		require.Equal(t, g.Fence+1, s.look(t, "k").Fence)
+		last = more.Fence
 		s.release(t, "k", nonce)
 	}
 }
