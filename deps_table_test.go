@@ -97,6 +97,12 @@ func importTable() []rule {
 			why:     "the suite is public: who tests a store of their own gets the standard library's testing and nothing to resolve",
 		},
 		{
+			pkg:     "cmd/semel",
+			imports: []string{"idempotency", "idempotency/redisstore", "lock/redislock", goRedis},
+			tests:   []string{"internal/redistest", testify, miniredis},
+			why:     "the program uses the library as a user would, and brings no module that the library does not",
+		},
+		{
 			pkg:     "internal/redisclient",
 			imports: []string{"lock", goRedis},
 			tests:   []string{"internal/redistest", testify, miniredis},

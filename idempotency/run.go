@@ -49,9 +49,9 @@ type Outcome struct {
 	Recorded bool
 }
 
-// run is one call of Run on its way to an outcome.
-type run struct {
-	line.Waiter
+// call is one call of Run. It is apart from run so that the local cache answers
+// it without an allocation.
+type call struct {
 	ctx         context.Context
 	core        *core
 	o           *Options // with its defaults
@@ -61,15 +61,21 @@ type run struct {
 	fingerprint Fingerprint
 	began       time.Time
 	gen         generation
-	tries       int       // asks in a row without news
-	unclear     int       // asks in a row that were not answered
-	resume      time.Time // when to ask again after one that was not
-	trouble     error     // why the last ask was not answered; nil if it was
-	last        *Begun    // the last clear answer
-	doubt       *begin    // the last ask, if it was not answered
-	claim       *Claim    // the one that an ask was answered with
-	first       begin
-	used        bool // first is
+}
+
+// run is a call on its way to an outcome.
+type run struct {
+	line.Waiter
+	call
+	tries   int       // asks in a row without news
+	unclear int       // asks in a row that were not answered
+	resume  time.Time // when to ask again after one that was not
+	trouble error     // why the last ask was not answered; nil if it was
+	last    *Begun    // the last clear answer
+	doubt   *begin    // the last ask, if it was not answered
+	claim   *Claim    // the one that an ask was answered with
+	first   begin
+	used    bool // first is
 }
 
 // Run runs fn once for key, over all processes that share the store, and
@@ -100,13 +106,14 @@ func (g *Guard) Run(ctx context.Context, key Key, ro RunOptions, fn func(ctx con
 	if fn == nil {
 		return Outcome{}, fmt.Errorf("%w: nil function", ErrInvalid)
 	}
-	r, err := g.start(ctx, key, ro)
+	c, err := g.start(ctx, key, ro)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if out, err, ok := r.cached(); ok {
+	if out, err, ok := c.cached(); ok {
 		return out, err
 	}
+	r := &run{call: c}
 	if !r.core.keeper.Enter() {
 		return Outcome{}, ErrClosed
 	}
@@ -124,38 +131,38 @@ func (g *Guard) Run(ctx context.Context, key Key, ro RunOptions, fn func(ctx con
 }
 
 // start checks the arguments.
-func (g *Guard) start(ctx context.Context, key Key, ro RunOptions) (*run, error) {
+func (g *Guard) start(ctx context.Context, key Key, ro RunOptions) (c call, err error) {
 	if g.bad != nil {
-		return nil, g.bad
+		return c, g.bad
 	}
 	o, fingerprint := g.full, ro.Fingerprint
 	ro.Fingerprint = Fingerprint{}
 	if ro != (RunOptions{}) {
 		changed := g.o.run(ro).withDefaults()
 		if err := changed.validate(); err != nil {
-			return nil, err
+			return c, err
 		}
 		o = &changed
 	}
 	d, err := key.Digest()
 	switch {
 	case err != nil:
-		return nil, err
+		return c, err
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("idempotency: run: nothing was sent: %w", ctx.Err())
+		return c, fmt.Errorf("idempotency: run: nothing was sent: %w", ctx.Err())
 	case g.core.closed.Load():
-		return nil, ErrClosed
+		return c, ErrClosed
 	case g.core.claimed(ctx, d):
-		return nil, ErrReentrant
+		return c, ErrReentrant
 	}
-	return &run{
+	return call{
 		ctx: ctx, core: g.core, o: o, seal: g.seal,
 		key: key, digest: d, fingerprint: fingerprint, began: time.Now(),
 	}, nil
 }
 
 // cached answers from the local cache.
-func (r *run) cached() (Outcome, error, bool) {
+func (r *call) cached() (Outcome, error, bool) {
 	e, ok := r.core.cache.get(r.digest)
 	if !ok {
 		return Outcome{}, nil, false
@@ -165,7 +172,7 @@ func (r *run) cached() (Outcome, error, bool) {
 }
 
 // waits reports whether r waits in a line.
-func (r *run) waits() bool { return r.o.Wait > 0 }
+func (r *call) waits() bool { return r.o.Wait > 0 }
 
 // seek brings the call to a claim, or to an outcome without one.
 func (r *run) seek() (*Claim, Outcome, error) {
@@ -309,13 +316,13 @@ func (r *run) judge(answer *Begun) (claim *Claim, out Outcome, err error, wait b
 }
 
 // mismatch reports whether the key was used for something else.
-func (r *run) mismatch(theirs Fingerprint) bool {
+func (r *call) mismatch(theirs Fingerprint) bool {
 	return theirs != r.fingerprint && theirs != (Fingerprint{}) && r.fingerprint != (Fingerprint{})
 }
 
 // replay answers from a record: opened already, or to be opened from answer and
 // then cached.
-func (r *run) replay(rec *Record, res Result, answer *Begun) (Outcome, error) {
+func (r *call) replay(rec *Record, res Result, answer *Begun) (Outcome, error) {
 	if r.mismatch(rec.Fingerprint) {
 		r.tell(observe.Event{Kind: observe.Mismatch, Wait: time.Since(r.began)})
 		return Outcome{}, &MismatchError{State: StateCompleted, ClaimedAt: rec.ClaimedAt, CompletedAt: rec.CompletedAt}
@@ -374,4 +381,4 @@ func (r *run) fail(err error) error {
 	return err
 }
 
-func (r *run) tell(e observe.Event) { tell(r.ctx, r.o.Observer, r.digest, e) }
+func (r *call) tell(e observe.Event) { tell(r.ctx, r.o.Observer, r.digest, e) }

@@ -32,10 +32,14 @@ func (c *confirm) ask(ctx context.Context, s *session, format string, args ...an
 		// A terminal cannot be left while it is read from: if ctx ends first,
 		// this ends with the program.
 		text, _ := bufio.NewReader(s.stdin).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(text))
+		answer <- text
 	}()
 	select {
 	case text := <-answer:
+		if !strings.HasSuffix(text, "\n") {
+			_, _ = fmt.Fprintln(s.stderr) // The input ended within the line.
+		}
+		text = strings.ToLower(strings.TrimSpace(text))
 		if text == "y" || text == "yes" {
 			return nil
 		}

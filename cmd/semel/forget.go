@@ -91,16 +91,15 @@ func (v *forget) run(ctx context.Context, s *session, args []string) error {
 func (v *forget) do(ctx context.Context, s *session, op *idempotency.Operator, key idempotency.Digest) (time.Time, error) {
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
-	found, effective, err := op.Forget(ctx, key)
+	found, _, err := op.Forget(ctx, key)
 	switch {
 	case err != nil:
-		return effective, fmt.Errorf("it may be forgotten or not, see semel show: %w", err)
+		return time.Time{}, fmt.Errorf("it may be forgotten or not, see semel show: %w", err)
 	case !found:
-		return effective, notFound(key)
-	case v.cacheTTL == 0:
-		effective = time.Now()
+		return time.Time{}, notFound(key)
 	}
-	return effective, nil
+	// What counts is the application's caches; the Guard here has none.
+	return time.Now().Add(time.Duration(v.cacheTTL)), nil
 }
 
 // wait waits until then.

@@ -59,7 +59,7 @@ func (v *ls) run(ctx context.Context, s *session, args []string) error {
 		}
 		if !s.json && !header {
 			header = true
-			if err := s.printf(lsFormat, "KEY", "STATE", "AGE", "LEFT", "ATTEMPT", "SIZE", "NAME"); err != nil {
+			if err := s.printf(lsFormat, "KEY", "STATE", "AGE", "LEFT", "ATTEMPT", "SIZE", "  NAME"); err != nil {
 				return err
 			}
 		}
@@ -124,7 +124,7 @@ func (v *ls) wants(info idempotency.Info, now time.Time) bool {
 	return known && age >= time.Duration(v.older) && (v.newer == 0 || age <= time.Duration(v.newer))
 }
 
-const lsFormat = "%-43s  %-9s  %7s  %7s  %7v  %9s  %s\n"
+const lsFormat = "%-43s  %-9s  %7s  %7s  %7v  %9s%s\n"
 
 func (v *ls) print(s *session, info idempotency.Info, now time.Time) error {
 	if s.json {
@@ -134,5 +134,9 @@ func (v *ls) print(s *session, info idempotency.Info, now time.Time) error {
 	if d, known := since(info, now); known {
 		age = period(d)
 	}
-	return s.printf(lsFormat, info.Key, info.State, age, period(info.Remaining), info.Record.Attempt, quantity(info.Size), name(info.Record))
+	label := name(info.Record)
+	if label != "" {
+		label = "  " + label
+	}
+	return s.printf(lsFormat, info.Key, info.State, age, period(info.Remaining), info.Record.Attempt, quantity(info.Size), label)
 }

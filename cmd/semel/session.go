@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -63,9 +64,14 @@ func (s *session) connect(ctx context.Context) error {
 	if s.sentinel != "" && o.TLSConfig != nil {
 		o.TLSConfig.ServerName = "" // The primary is another than the one that names it.
 	}
+	if o.DB != 0 && s.sentinel == "" && len(o.Addrs) > 1 {
+		return noDatabase()
+	}
 	s.rdb = redis.NewUniversalClient(o)
 	mode, err := s.mode(ctx)
 	switch {
+	case err != nil && strings.Contains(err.Error(), "SELECT is not allowed in cluster mode"):
+		return noDatabase()
 	case err != nil:
 		return fmt.Errorf("the server was not reached: %w", err)
 	case mode == "sentinel":
@@ -77,11 +83,10 @@ func (s *session) connect(ctx context.Context) error {
 		}
 		s.rdb = redis.NewUniversalClient(o)
 	}
-	if o.DB != 0 && (o.IsClusterMode || len(o.Addrs) > 1 && s.sentinel == "") {
-		return usage("a Cluster has no database but 0")
-	}
 	return nil
 }
+
+func noDatabase() error { return usage("a Cluster has no database but 0") }
 
 // mode asks the server what it is: "standalone", "cluster" or "sentinel"; "" if
 // it does not let us know.

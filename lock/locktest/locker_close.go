@@ -95,11 +95,11 @@ func lockerCloseLeavesNoGoroutine(p *probe) {
 				}
 				hasty := one.With(lock.Options{Wait: time.Millisecond})
 				f := newFaulty(p.backend)
-				other, err := lock.New(f, lock.Options{TTL: long, Wait: time.Millisecond, Timeout: 10 * time.Millisecond})
+				other, err := lock.New(f, lock.Options{TTL: long, Wait: time.Millisecond, Timeout: 250 * time.Millisecond})
 				if err != nil {
 					return err
 				}
-				for i := range 6 {
+				for i := range 3 {
 					key := fmt.Sprint("key", i)
 					lease, err := one.Acquire(p.ctx(), key)
 					if err != nil {

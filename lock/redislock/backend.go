@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/semel-go/semel/internal/redisclient"
 	"github.com/semel-go/semel/lock"
 )
 
@@ -39,17 +40,17 @@ func (b *Backend) Acquire(ctx context.Context, req lock.Request) (lock.Grant, er
 	if req.Block == 0 {
 		return lock.Grant{}, fmt.Errorf("redislock: acquire: field Block is 0: %w", lock.ErrInvalid)
 	}
-	c := b.newCall(&b.scripts.acquire, req.Key)
-	c.nonce, c.ttl = req.Nonce, milliseconds(req.TTL)
-	c.add(&c.nonce)
-	c.add(&c.ttl)
-	c.add(blockText(req.Block))
+	c := b.newCall(b.scripts.acquire, req.Key)
+	c.nonce, c.ttl = req.Nonce, redisclient.Milliseconds(req.TTL)
+	c.Add(&c.nonce)
+	c.Add(&c.ttl)
+	c.Add(blockText(req.Block))
 	if req.Waiting {
-		c.add("w")
+		c.Add("w")
 	}
 	var reply int64
 	var err error
-	if b.replicas > 0 {
+	if b.redis.Replicas() > 0 {
 		reply, err = b.acquireReplicated(ctx, c, req)
 	} else {
 		reply, err = b.run(ctx, c)
@@ -79,9 +80,7 @@ func (b *Backend) Extend(ctx context.Context, req lock.Request) (lock.Grant, err
 	if err := checkRequest(ctx, req); err != nil {
 		return lock.Grant{}, fmt.Errorf("redislock: extend: %w", err)
 	}
-	c := &call{}
-	b.fillExtend(c, req)
-	reply, err := b.runCovered(ctx, c, req.Block > 0)
+	reply, err := b.runCovered(ctx, b.extendCall(req), req.Block > 0)
 	grant, err := extended(req, reply, err)
 	if err != nil {
 		return lock.Grant{}, fmt.Errorf("redislock: extend: %w", err)
@@ -89,12 +88,13 @@ func (b *Backend) Extend(ctx context.Context, req lock.Request) (lock.Grant, err
 	return grant, nil
 }
 
-func (b *Backend) fillExtend(c *call, req lock.Request) {
-	b.fill(c, &b.scripts.extend, req.Key)
-	c.nonce, c.ttl, c.number = req.Nonce, milliseconds(req.TTL), req.Block
-	c.add(&c.nonce)
-	c.add(&c.ttl)
-	c.add(&c.number)
+func (b *Backend) extendCall(req lock.Request) *call {
+	c := b.newCall(b.scripts.extend, req.Key)
+	c.nonce, c.ttl, c.number = req.Nonce, redisclient.Milliseconds(req.TTL), req.Block
+	c.Add(&c.nonce)
+	c.Add(&c.ttl)
+	c.Add(&c.number)
+	return c
 }
 
 // extended reads the answer to an extend.
@@ -124,19 +124,19 @@ func (b *Backend) Release(ctx context.Context, req lock.ReleaseRequest) error {
 }
 
 func (b *Backend) releaseCall(req lock.ReleaseRequest) *call {
-	c := b.newCall(&b.scripts.release, req.Key)
-	c.nonce, c.ttl, c.keep = req.Nonce, milliseconds(req.TTL), milliseconds(max(req.Keep, 0))
+	c := b.newCall(b.scripts.release, req.Key)
+	c.nonce, c.ttl, c.keep = req.Nonce, redisclient.Milliseconds(req.TTL), redisclient.Milliseconds(max(req.Keep, 0))
 	if req.Fence <= maxFence {
 		c.number = req.Fence
 	}
-	c.add(&c.nonce)
-	c.add(&c.ttl)
-	c.add(&c.number)
+	c.Add(&c.nonce)
+	c.Add(&c.ttl)
+	c.Add(&c.number)
 	if c.keep > 0 || req.Compensate {
-		c.add(&c.keep)
+		c.Add(&c.keep)
 	}
 	if req.Compensate {
-		c.add("c")
+		c.Add("c")
 	}
 	return c
 }
@@ -149,10 +149,10 @@ func (b *Backend) Raise(ctx context.Context, key, nonce string, fence uint64) er
 	if err := check(ctx, key, nonce, lock.MinTTL); err != nil {
 		return fmt.Errorf("redislock: raise: %w", err)
 	}
-	c := b.newCall(&b.scripts.raise, key)
+	c := b.newCall(b.scripts.raise, key)
 	c.nonce, c.number = nonce, min(fence, maxFence+1) // The script refuses what is too large, from the owner.
-	c.add(&c.nonce)
-	c.add(&c.number)
+	c.Add(&c.nonce)
+	c.Add(&c.number)
 	reply, err := b.runCovered(ctx, c, true)
 	if err := refusal(reply, err); err != nil {
 		return fmt.Errorf("redislock: raise: %w", err)
@@ -164,7 +164,7 @@ func (b *Backend) Raise(ctx context.Context, key, nonce string, fence uint64) er
 // face of an AutoPipeliner, where a wait can be left while the request goes on.
 // Other clients return when they have an answer or give up, which may be long
 // after the context has ended.
-func (b *Backend) Interruptible() bool { return b.async != nil }
+func (b *Backend) Interruptible() bool { return b.redis.Deferred() }
 
 // refusal is the error that a script's answer stands for, or err.
 func refusal(reply int64, err error) error {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/semel-go/semel/internal/redisclient"
 )
 
 // Answer is what Doctor found out about a question.
@@ -84,14 +86,14 @@ const (
 // as unknown. The error is that of a server that could not be asked at all; an
 // AutoPipeliner of a Cluster is refused, as by List.
 func (b *Backend) Doctor(ctx context.Context) (Report, error) {
-	servers, err := b.servers(ctx)
+	servers, err := b.redis.Servers(ctx)
 	if err != nil {
 		return Report{}, fmt.Errorf("redislock: doctor: %w", err)
 	}
 	var report Report
 	for _, s := range servers {
-		if err := s.process(ctx, redis.NewStatusCmd(ctx, "ping")); err != nil {
-			return report, fmt.Errorf("redislock: doctor: %s: %w", s.addr, err)
+		if err := s.Process(ctx, redis.NewStatusCmd(ctx, "ping")); err != nil {
+			return report, fmt.Errorf("redislock: doctor: %s: %w", s.Addr, err)
 		}
 		report.Servers = append(report.Servers, b.examine(ctx, s))
 	}
@@ -99,21 +101,21 @@ func (b *Backend) Doctor(ctx context.Context) (Report, error) {
 }
 
 // examine asks one server.
-func (b *Backend) examine(ctx context.Context, s server) ServerReport {
-	r := ServerReport{Addr: s.addr}
-	r.Version = s.info(ctx, "server")["redis_version"]
-	r.EvictionPolicy = s.info(ctx, "memory")["maxmemory_policy"]
+func (b *Backend) examine(ctx context.Context, s redisclient.Server) ServerReport {
+	r := ServerReport{Addr: s.Addr}
+	r.Version = info(ctx, s, "server")["redis_version"]
+	r.EvictionPolicy = info(ctx, s, "memory")["maxmemory_policy"]
 	r.Evicts = evicts(r.EvictionPolicy)
-	r.Scripts = s.can(ctx, redis.NewCmd(ctx, "eval", "return 1", "0"))
+	r.Scripts = can(ctx, s, redis.NewCmd(ctx, "eval", "return 1", "0"))
 	if r.Scripts == Yes {
-		r.Scripts = s.can(ctx, redis.NewCmd(ctx, "evalsha", strings.Repeat("0", 40), "0"))
+		r.Scripts = can(ctx, s, redis.NewCmd(ctx, "evalsha", strings.Repeat("0", 40), "0"))
 	}
-	r.Notifies = s.can(ctx, redis.NewCmd(ctx, "publish", b.prefix+"doctor", ""))
+	r.Notifies = can(ctx, s, redis.NewCmd(ctx, "publish", b.prefix+"doctor", ""))
 	r.Replicas = -1
-	if n, err := strconv.Atoi(s.info(ctx, "replication")["connected_slaves"]); err == nil {
+	if n, err := strconv.Atoi(info(ctx, s, "replication")["connected_slaves"]); err == nil {
 		r.Replicas = n
 	}
-	r.ClockOffset, r.ClockError, r.ClockKnown = s.clock(ctx)
+	r.ClockOffset, r.ClockError, r.ClockKnown = clock(ctx, s)
 	r.Problems = b.problems(r)
 	return r
 }
@@ -134,8 +136,8 @@ func (b *Backend) problems(r ServerReport) []string {
 	if r.Notifies == No {
 		add("publish is denied, so waiters learn of a release only when the remaining time they were told is over: grant it on %s*", b.prefix)
 	}
-	if r.Replicas >= 0 && r.Replicas < b.replicas {
-		add("%d replicas are connected, Options.Replicas asks for %d: no lock can be acquired", r.Replicas, b.replicas)
+	if r.Replicas >= 0 && r.Replicas < b.redis.Replicas() {
+		add("%d replicas are connected, Options.Replicas asks for %d: no lock can be acquired", r.Replicas, b.redis.Replicas())
 	}
 	if off := r.ClockOffset.Abs() - r.ClockError; r.ClockKnown && off > clockTolerance {
 		add("the clock is off by %v: correct it slowly, a clock set back can make fences repeat", r.ClockOffset)
@@ -144,37 +146,28 @@ func (b *Backend) problems(r ServerReport) []string {
 }
 
 // info returns the fields of a section of INFO, none if it is denied.
-func (s server) info(ctx context.Context, section string) map[string]string {
-	cmd := redis.NewStringCmd(ctx, "info", section)
-	if s.process(ctx, cmd) != nil {
-		return nil
-	}
-	fields := map[string]string{}
-	for line := range strings.Lines(cmd.Val()) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[name] = value
-		}
-	}
+func info(ctx context.Context, s redisclient.Server, section string) map[string]string {
+	fields, _ := s.Info(ctx, section)
 	return fields
 }
 
 // can tells whether a command is allowed.
-func (s server) can(ctx context.Context, cmd *redis.Cmd) Answer {
-	switch err := s.process(ctx, cmd); {
-	case err == nil || isNoScript(err):
+func can(ctx context.Context, s redisclient.Server, cmd *redis.Cmd) Answer {
+	switch err := s.Process(ctx, cmd); {
+	case err == nil || redisclient.IsNoScript(err):
 		return Yes
-	case isDenied(err):
+	case redisclient.IsDenied(err):
 		return No
 	}
 	return Unknown
 }
 
 // clock compares the server's clock with ours.
-func (s server) clock(ctx context.Context) (offset, uncertainty time.Duration, known bool) {
+func clock(ctx context.Context, s redisclient.Server) (offset, uncertainty time.Duration, known bool) {
 	for range clockReadings {
 		cmd := redis.NewTimeCmd(ctx, "time")
 		before := time.Now()
-		if s.process(ctx, cmd) != nil {
+		if s.Process(ctx, cmd) != nil {
 			continue
 		}
 		half := time.Since(before) / 2

@@ -5,21 +5,17 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/semel-go/semel/internal/redisclient"
 	"github.com/semel-go/semel/lock"
 )
 
-const (
-	// scanCount is how many Redis keys a server goes through in one step of
-	// List.
-	scanCount = 512
-	// lookCount is how many of those found are looked at in one round trip.
-	lookCount = 64
-)
+// lookCount is how many Redis keys List looks at in one round trip, so that no
+// server is kept from others for long.
+const lookCount = 64
 
 // Look implements [lock.Inspector]. An empty key is [lock.ErrInvalid]; a Redis
 // key that holds something else is an error.
@@ -27,13 +23,8 @@ func (b *Backend) Look(ctx context.Context, key string) (lock.Info, error) {
 	if err := check(ctx, key, "-", lock.MinTTL); err != nil {
 		return lock.Info{}, fmt.Errorf("redislock: look: %w", err)
 	}
-	c := b.newCall(&b.scripts.look, key)
-	cmd := keyed(redis.NewSliceCmd(ctx, c.args[:c.used]...))
-	err := b.process(ctx, cmd)
-	if isNoScript(err) {
-		cmd = keyed(redis.NewSliceCmd(ctx, c.fullArgs()...))
-		err = b.process(ctx, cmd)
-	}
+	c := b.newCall(b.scripts.look, key)
+	cmd, err := redisclient.Run(ctx, b.redis, &c.Call, redis.NewSliceCmd)
 	info, err := seen(key, cmd, err)
 	if err != nil {
 		return lock.Info{}, fmt.Errorf("redislock: look: %w", err)
@@ -44,11 +35,11 @@ func (b *Backend) Look(ctx context.Context, key string) (lock.Info, error) {
 // seen reads the answer to a look.
 func seen(key string, cmd *redis.SliceCmd, err error) (lock.Info, error) {
 	if err != nil {
-		return lock.Info{}, explain(err)
+		return lock.Info{}, err
 	}
 	reply := cmd.Val()
 	if len(reply) != 2 {
-		return lock.Info{}, errNoAnswer
+		return lock.Info{}, redisclient.ErrNoAnswer
 	}
 	value, _ := reply[0].(string)
 	left, _ := reply[1].(int64)
@@ -67,65 +58,29 @@ func seen(key string, cmd *redis.SliceCmd, err error) (lock.Info, error) {
 // one: give New the ClusterClient.
 func (b *Backend) List(ctx context.Context) iter.Seq2[lock.Info, error] {
 	return func(yield func(lock.Info, error) bool) {
-		servers, err := b.servers(ctx)
-		if err != nil {
-			yield(lock.Info{}, fmt.Errorf("redislock: list: %w", err))
-			return
-		}
-		for _, s := range servers {
-			if !b.list(ctx, s, yield) {
+		for names, err := range b.redis.Scan(ctx, b.prefix) {
+			if err != nil {
+				yield(lock.Info{}, fmt.Errorf("redislock: list: %w", err))
 				return
 			}
-		}
-	}
-}
-
-// list yields the keys of one server, and reports whether to go on.
-func (b *Backend) list(ctx context.Context, s server, yield func(lock.Info, error) bool) bool {
-	pattern := escapeGlob(b.prefix) + "*"
-	cursor := uint64(0)
-	for {
-		if err := ctx.Err(); err != nil {
-			yield(lock.Info{}, fmt.Errorf("redislock: list: %w", err))
-			return false
-		}
-		scan := redis.NewScanCmd(ctx, nil, "scan", cursor, "match", pattern, "count", scanCount)
-		if err := s.process(ctx, scan); err != nil {
-			yield(lock.Info{}, fmt.Errorf("redislock: list: %w", explain(err)))
-			return false
-		}
-		names, next := scan.Val()
-		for some := range slices.Chunk(names, lookCount) {
-			if !b.lookAll(ctx, some, yield) {
-				return false
+			for some := range slices.Chunk(names, lookCount) {
+				if !b.lookAll(ctx, some, yield) {
+					return
+				}
 			}
-		}
-		if cursor = next; cursor == 0 {
-			return true
 		}
 	}
 }
 
 // lookAll yields the states of some Redis keys, and reports whether to go on.
 func (b *Backend) lookAll(ctx context.Context, names []string, yield func(lock.Info, error) bool) bool {
-	cmds := make([]*redis.SliceCmd, len(names))
+	calls := make([]*redisclient.Call, len(names))
 	for i, name := range names {
-		// The first brings the script along for the others.
-		c := b.newCall(&b.scripts.look, name[len(b.prefix):])
-		args := c.args[:c.used]
-		if i == 0 {
-			args = c.fullArgs()
-		}
-		cmds[i] = keyed(redis.NewSliceCmd(ctx, args...))
+		calls[i] = &b.newCall(b.scripts.look, name[len(b.prefix):]).Call
 	}
-	for i, err := range processAll(ctx, b, cmds) {
-		key := names[i][len(b.prefix):]
-		var info lock.Info
-		if isNoScript(err) {
-			info, err = b.Look(ctx, key) // A Cluster has sent it elsewhere than the first.
-		} else {
-			info, err = seen(key, cmds[i], err)
-		}
+	cmds, errs := redisclient.RunAll(ctx, b.redis, calls, redis.NewSliceCmd)
+	for i, name := range names {
+		info, err := seen(name[len(b.prefix):], cmds[i], errs[i])
 		switch {
 		case isForeign(err) || err == nil && info.State == lock.StateAbsent:
 			continue
@@ -147,13 +102,8 @@ func (b *Backend) Break(ctx context.Context, key string) error {
 	if err := check(ctx, key, "-", lock.MinTTL); err != nil {
 		return fmt.Errorf("redislock: break: %w", err)
 	}
-	if _, err := b.run(ctx, b.newCall(&b.scripts.breakKey, key)); err != nil {
+	if _, err := b.run(ctx, b.newCall(b.scripts.breakKey, key)); err != nil {
 		return fmt.Errorf("redislock: break: %w", err)
 	}
 	return nil
-}
-
-// escapeGlob returns a pattern that matches text alone.
-func escapeGlob(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
 }

@@ -2,13 +2,12 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/semel-go/semel/internal/redisclient"
 	"github.com/semel-go/semel/lock"
 )
 
@@ -41,27 +40,7 @@ type Client interface {
 	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
 }
 
-// What tells the clients apart.
-type (
-	clusterClient interface {
-		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
-		ForEachMaster(ctx context.Context, fn func(context.Context, *redis.Client) error) error
-		ReloadState(ctx context.Context)
-	}
-	ringClient interface {
-		GetShardClientForKey(key string) (*redis.Client, error)
-		GetShardClients() []*redis.Client
-	}
-	autoPipeliner interface {
-		Submit(ctx context.Context, cmd redis.Cmder) redis.AutoFuture
-		IsBlocking() bool
-	}
-)
-
-const (
-	defaultPrefix         = "semel:lock:"
-	defaultReplicaTimeout = 100 * time.Millisecond
-)
+const defaultPrefix = "semel:lock:"
 
 // Options configures [New]. The zero value is ready to use.
 type Options struct {
@@ -91,30 +70,13 @@ type Options struct {
 	FixedRing bool
 }
 
-func (o Options) withDefaults() Options {
-	if o.Prefix == "" {
-		o.Prefix = defaultPrefix
-	}
-	if o.ReplicaTimeout == 0 {
-		o.ReplicaTimeout = defaultReplicaTimeout
-	}
-	return o
-}
-
 // Backend is a lock.Backend on Redis. Make it with [New]. It is safe for
 // concurrent use, has no goroutines of its own and needs no closing; the client
 // stays the caller's to close.
 type Backend struct {
-	rdb     Client
-	cluster clusterClient // rdb, if it is one
-	ring    ringClient    // rdb, if it is one
-	piped   autoPipeliner // rdb, if it is one
-	async   autoPipeliner // rdb, if it is one and its Process does not wait
-
-	prefix    string
-	replicas  int
-	replicaMS int64
-	scripts   scripts
+	redis   *redisclient.Redis
+	prefix  string
+	scripts *scripts
 }
 
 // New returns a Backend that asks rdb. It sends nothing. The error matches
@@ -122,78 +84,15 @@ type Backend struct {
 // without Options.FixedRing, Replicas with an AutoPipeliner, values out of
 // range.
 func New(rdb Client, o Options) (*Backend, error) {
-	if isNil(rdb) {
-		return nil, fmt.Errorf("redislock: nil client: %w", lock.ErrInvalid)
-	}
-	o = o.withDefaults()
-	b := &Backend{
-		rdb:       rdb,
-		prefix:    o.Prefix,
-		replicas:  o.Replicas,
-		replicaMS: milliseconds(o.ReplicaTimeout),
-		scripts:   newScripts(),
-	}
-	b.cluster, _ = rdb.(clusterClient)
-	b.ring, _ = rdb.(ringClient)
-	b.piped, _ = rdb.(autoPipeliner)
-	if b.piped != nil && !b.piped.IsBlocking() {
-		b.async = b.piped
-	}
-	if err := b.validate(o); err != nil {
+	r, err := redisclient.New(rdb, redisclient.Options{
+		Replicas: o.Replicas, ReplicaTimeout: o.ReplicaTimeout, FixedRing: o.FixedRing,
+	})
+	if err != nil {
 		return nil, fmt.Errorf("redislock: %w: %w", err, lock.ErrInvalid)
 	}
+	b := &Backend{redis: r, prefix: o.Prefix, scripts: newScripts()}
+	if b.prefix == "" {
+		b.prefix = defaultPrefix
+	}
 	return b, nil
-}
-
-// validate joins all that is wrong with o for this client.
-func (b *Backend) validate(o Options) error {
-	var errs []error
-	if b.ring != nil && !o.FixedRing {
-		errs = append(errs, errors.New("a Ring moves keys when a shard is down and so grants them twice; see Options.FixedRing"))
-	}
-	if o.Replicas < 0 {
-		errs = append(errs, fmt.Errorf("option Replicas is negative: %d", o.Replicas))
-	}
-	if o.Replicas > 0 && b.piped != nil {
-		errs = append(errs, errors.New("option Replicas needs a client that is not an AutoPipeliner"))
-	}
-	if o.ReplicaTimeout < 0 {
-		errs = append(errs, fmt.Errorf("option ReplicaTimeout is negative: %v", o.ReplicaTimeout))
-	}
-	if limit := readTimeout(b.rdb); o.Replicas > 0 && limit > 0 && o.ReplicaTimeout >= limit {
-		errs = append(errs, fmt.Errorf("option ReplicaTimeout: %v is not shorter than the client's ReadTimeout %v", o.ReplicaTimeout, limit))
-	}
-	return errors.Join(errs...)
-}
-
-// readTimeout is the client's, and 0 or less if there is none or it is unknown.
-func readTimeout(rdb Client) time.Duration {
-	switch c := rdb.(type) {
-	case interface{ Options() *redis.Options }:
-		return c.Options().ReadTimeout
-	case interface{ Options() *redis.ClusterOptions }:
-		return c.Options().ReadTimeout
-	case interface{ Options() *redis.RingOptions }:
-		return c.Options().ReadTimeout
-	}
-	return 0
-}
-
-// isNil reports whether rdb is nil or holds a nil pointer.
-func isNil(rdb Client) bool {
-	if rdb == nil {
-		return true
-	}
-	v := reflect.ValueOf(rdb)
-	return v.Kind() == reflect.Pointer && v.IsNil()
-}
-
-// milliseconds rounds d up: what is kept for longer than asked for harms
-// nobody, and 0 would mean something else.
-func milliseconds(d time.Duration) int64 {
-	ms := int64(d / time.Millisecond)
-	if d%time.Millisecond > 0 {
-		ms++
-	}
-	return ms
 }

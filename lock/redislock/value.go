@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/semel-go/semel/internal/redisclient"
 	"github.com/semel-go/semel/lock"
 )
 
@@ -23,10 +24,9 @@ const (
 // errForeign is a Redis key with the prefix that does not hold a lock.
 var errForeign = errors.New("the Redis key holds something that is not a lock of this version")
 
-// isForeign reports whether err says so, be it the value or its type. Before
-// version 7 a server wraps what happens in a script into a text of its own.
+// isForeign reports whether err says so, be it the value or its type.
 func isForeign(err error) bool {
-	return err != nil && (errors.Is(err, errForeign) || strings.Contains(err.Error(), "WRONGTYPE"))
+	return errors.Is(err, errForeign) || redisclient.IsWrongType(err)
 }
 
 // parse reads a value.
