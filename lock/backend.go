@@ -34,14 +34,17 @@ const (
 // nothing is ever stored without one.
 //
 // A method may return before its request has been answered only if the backend
-// is [Interruptible]. Any error that is not named in a method's comment means
+// is [Interruptible]. A request that is out of range (an empty key or nonce, a
+// TTL below [MinTTL] or above [MaxTTL]) is refused with [ErrInvalid] and changes
+// nothing. Any error that is not named here or in a method's comment means
 // *in doubt*: the request may have taken effect, or may yet do so.
 type Backend interface {
 	// Acquire makes req.Nonce the owner of req.Key for req.TTL and reserves
 	// req.Block fencing tokens, of which Grant.Fence is the first.
 	//
 	// If the key is held by req.Nonce itself, an earlier copy of this request
-	// has succeeded: the full TTL is armed again and the same block returned.
+	// has succeeded: at least the full TTL is armed again, never less than what
+	// remains, and the same block returned.
 	// The first fence of a grant is greater than every fence ever reserved for
 	// the key, also after release, expiry and loss of the store's data.
 	//
@@ -56,14 +59,15 @@ type Backend interface {
 	// reserves that many further fences. Grant.Waiters tells whether somebody
 	// waits.
 	//
-	// Errors: [ErrExpired] if the key is absent, free, or kept; [ErrTaken] if
-	// another nonce owns it. Neither changes anything.
+	// Errors: [ErrExpired] if the key is absent or free, or kept by req.Nonce;
+	// [ErrTaken] if another nonce holds or keeps it. Neither changes anything.
 	Extend(ctx context.Context, req Request) (Grant, error)
 
 	// Release gives the key back if req.Nonce holds it: the state becomes
 	// free for req.TTL, or kept for req.Keep if that is positive, and waiters
 	// are told if there are any. Released again by the same nonce it reports
-	// success.
+	// success. The spent nonce is remembered for as long as that state lasts: a
+	// Keep shorter than the TTL shortens that too.
 	//
 	// Errors: [ErrExpired] if the key is absent, or free after another nonce;
 	// [ErrTaken] if another nonce holds or keeps it. Neither changes anything,
@@ -168,8 +172,9 @@ type Inspector interface {
 	// first error.
 	List(ctx context.Context) iter.Seq2[Info, error]
 	// Break frees key whoever owns it, keeping its fence, and spends the
-	// owner's nonce. The owner learns of it when it next extends: until then
-	// it goes on, and only a resource that checks the fence is safe.
+	// owner's nonce; a key that nobody has is left alone, without an error. The
+	// owner learns of it when it next extends: until then it goes on, and only
+	// a resource that checks the fence is safe.
 	Break(ctx context.Context, key string) error
 }
 

@@ -69,6 +69,7 @@ func guardRefusalLaws() []law {
 			if called {
 				p.Fatal("a run under a context that had ended was run")
 			}
+			p.must(g.Close(p.ctx()), "Close") // nothing is on its way any more
 			if n := f.seen(beginning); n != 0 {
 				p.Fatalf("a run under a context that had ended asked the store %d times", n)
 			}
