@@ -18,22 +18,19 @@ import (
 type begin struct {
 	keeper.Call
 	run    *run
-	req    BeginRequest
 	start  keeper.Instant
 	answer Begun
 	err    error
 	undone atomic.Bool // it is not in doubt, or no longer
-	claim  Claim
+	claim  Claim // with its nonce and its label from the beginning
 }
 
 // send asks the store once and waits at most timeout. The error is nil or an
 // ErrUnavailable; then the request is in doubt and undone in the background.
 func (b *begin) send(r *run, timeout time.Duration) error {
 	b.run = r
-	b.req = BeginRequest{
-		Key: r.digest, Fingerprint: r.fingerprint, Lease: r.o.Lease, Waiting: r.o.Wait > 0, Label: r.label(),
-	}
-	_, _ = rand.Read(b.req.Nonce[:])
+	b.claim.label = r.label()
+	_, _ = rand.Read(b.claim.nonce[:])
 	b.start = keeper.Now()
 	ran, finished := r.core.keeper.Do(r.ctx, timeout, b, &b.Call)
 	switch {
@@ -58,7 +55,13 @@ func (b *begin) send(r *run, timeout time.Duration) error {
 }
 
 // Run asks the store; keeper.Op.
-func (b *begin) Run(ctx context.Context) { b.answer, b.err = b.run.core.store.Begin(ctx, b.req) }
+func (b *begin) Run(ctx context.Context) {
+	r := b.run
+	b.answer, b.err = r.core.store.Begin(ctx, BeginRequest{
+		Key: r.digest, Nonce: b.claim.nonce, Fingerprint: r.fingerprint,
+		Lease: r.o.Lease, Waiting: r.waits(), Label: b.claim.label,
+	})
+}
 
 // Late undoes a claim whose answer nobody waited for; keeper.Op.
 func (b *begin) Late() { b.undo() }
@@ -83,7 +86,7 @@ func (b *begin) undo() {
 func (b *begin) Undo() error {
 	r := b.run
 	x := &release{core: r.core, req: ReleaseRequest{
-		Key: r.digest, Nonce: b.req.Nonce, TTL: max(r.o.StubFor, r.o.Lease), Compensate: true,
+		Key: r.digest, Nonce: b.claim.nonce, TTL: max(r.o.StubFor, r.o.Lease), Compensate: true,
 	}}
 	x.Bound = true
 	err := x.send(context.WithoutCancel(r.ctx), r.o.Timeout)
@@ -94,7 +97,7 @@ func (b *begin) Undo() error {
 }
 
 // Life is how long the store would keep the claim; keeper.Doubt.
-func (b *begin) Life() time.Duration { return b.req.Lease }
+func (b *begin) Life() time.Duration { return b.run.o.Lease }
 
 // Settled tells the observer; keeper.Doubt.
 func (b *begin) Settled(err error) {
@@ -120,9 +123,7 @@ func (b *begin) hold() (*Claim, bool) {
 	r, c := b.run, &b.claim
 	now := keeper.Now()
 	c.Owner, c.TTL, c.Margin = c, r.o.Lease, r.o.Margin
-	c.core, c.o, c.key, c.digest, c.nonce = r.core, r.o, r.key, r.digest, b.req.Nonce
-	c.fingerprint, c.label = r.fingerprint, b.req.Label
-	c.fence, c.attempt = b.answer.Fence, b.answer.Attempt
+	c.call, c.fence, c.attempt = &r.call, b.answer.Fence, b.answer.Attempt
 	c.parent, c.claimedAt, c.granted = r.ctx, time.Now().Truncate(time.Millisecond), now
 	if !r.core.keeper.Hold(&c.Holding, b.start, now) {
 		b.undo()

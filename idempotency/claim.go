@@ -14,18 +14,14 @@ import (
 // the run's context. It is safe for concurrent use.
 type Claim struct {
 	keeper.Holding
-	core        *core
-	o           *Options
-	key         Key
-	digest      Digest
-	nonce       Nonce
-	fingerprint Fingerprint
-	fence       uint64
-	attempt     uint32
-	label       []byte
-	parent      context.Context // the one given to Run
-	claimedAt   time.Time
-	granted     keeper.Instant
+	*call
+	nonce     Nonce
+	fence     uint64
+	attempt   uint32
+	label     []byte
+	parent    context.Context // the one given to Run
+	claimedAt time.Time
+	granted   keeper.Instant
 
 	mu       sync.Mutex
 	cancel   context.CancelCauseFunc
@@ -37,7 +33,6 @@ type Claim struct {
 type steering struct {
 	how ending
 	err error
-	d   time.Duration
 }
 
 type ending uint8

@@ -59,7 +59,7 @@ type call struct {
 	key         Key
 	digest      Digest
 	fingerprint Fingerprint
-	began       time.Time
+	began       time.Time // zero without an observer
 	gen         generation
 }
 
@@ -155,10 +155,11 @@ func (g *Guard) start(ctx context.Context, key Key, ro RunOptions) (c call, err 
 	case g.core.claimed(ctx, d):
 		return c, ErrReentrant
 	}
-	return call{
-		ctx: ctx, core: g.core, o: o, seal: g.seal,
-		key: key, digest: d, fingerprint: fingerprint, began: time.Now(),
-	}, nil
+	c = call{ctx: ctx, core: g.core, o: o, seal: g.seal, key: key, digest: d, fingerprint: fingerprint}
+	if o.Observer != nil {
+		c.began = time.Now()
+	}
+	return c, nil
 }
 
 // cached answers from the local cache.
@@ -169,6 +170,15 @@ func (r *call) cached() (Outcome, error, bool) {
 	}
 	out, err := r.replay(&e.record, e.result, nil)
 	return out, err, true
+}
+
+// waited returns how long the call has taken so far, for the observer; without
+// one nobody looks at the clock.
+func (r *call) waited() time.Duration {
+	if r.o.Observer == nil {
+		return 0
+	}
+	return time.Since(r.began)
 }
 
 // waits reports whether r waits in a line.
@@ -294,18 +304,18 @@ func (r *run) ask(timeout time.Duration) (*Begun, error) {
 func (r *run) judge(answer *Begun) (claim *Claim, out Outcome, err error, wait bool) {
 	switch answer.State {
 	case StateClaimed:
-		r.tell(observe.Event{Kind: observe.Acquired, Fence: answer.Fence, Wait: time.Since(r.began)})
+		r.tell(observe.Event{Kind: observe.Acquired, Fence: answer.Fence, Wait: r.waited()})
 		return r.claim, Outcome{}, nil, false
 	case StateCompleted:
 		out, err = r.replay(&answer.Record, Result{}, answer)
 		return nil, out, err, false
 	}
 	if answer.State != StateFree && r.mismatch(answer.Fingerprint) {
-		r.tell(observe.Event{Kind: observe.Mismatch, Wait: time.Since(r.began)})
+		r.tell(observe.Event{Kind: observe.Mismatch, Wait: r.waited()})
 		return nil, Outcome{}, &MismatchError{State: answer.State}, false
 	}
 	if answer.State == StateUnknown {
-		r.tell(observe.Event{Kind: observe.OutcomeUnknown, Wait: time.Since(r.began)})
+		r.tell(observe.Event{Kind: observe.OutcomeUnknown, Wait: r.waited()})
 		return nil, Outcome{}, &UnknownError{Until: time.Now().Add(answer.Remaining)}, false
 	}
 	err = &InProgressError{RetryAfter: answer.Remaining}
@@ -324,7 +334,7 @@ func (r *call) mismatch(theirs Fingerprint) bool {
 // then cached.
 func (r *call) replay(rec *Record, res Result, answer *Begun) (Outcome, error) {
 	if r.mismatch(rec.Fingerprint) {
-		r.tell(observe.Event{Kind: observe.Mismatch, Wait: time.Since(r.began)})
+		r.tell(observe.Event{Kind: observe.Mismatch, Wait: r.waited()})
 		return Outcome{}, &MismatchError{State: StateCompleted, ClaimedAt: rec.ClaimedAt, CompletedAt: rec.CompletedAt}
 	}
 	out := Outcome{
@@ -342,14 +352,14 @@ func (r *call) replay(rec *Record, res Result, answer *Begun) (Outcome, error) {
 	out.Result = res
 	switch res.Kind {
 	case KindError:
-		r.tell(observe.Event{Kind: observe.Replayed, Fence: rec.Fence, Wait: time.Since(r.began)})
+		r.tell(observe.Event{Kind: observe.Replayed, Fence: rec.Fence, Wait: r.waited()})
 		return out, &FinalError{Err: errors.New(string(res.Data))}
 	case KindTombstone:
 		err := noResult("not retained")
 		r.tell(observe.Event{Kind: observe.ResultUnavailable, Fence: rec.Fence, Err: err})
 		return out, err
 	}
-	r.tell(observe.Event{Kind: observe.Replayed, Fence: rec.Fence, Wait: time.Since(r.began)})
+	r.tell(observe.Event{Kind: observe.Replayed, Fence: rec.Fence, Wait: r.waited()})
 	return out, nil
 }
 
@@ -377,7 +387,7 @@ func (r *run) fail(err error) error {
 	if !errors.Is(err, ErrInProgress) {
 		kind = observe.Unavailable
 	}
-	r.tell(observe.Event{Kind: kind, Wait: time.Since(r.began), Err: err})
+	r.tell(observe.Event{Kind: kind, Wait: r.waited(), Err: err})
 	return err
 }
 

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,7 +38,8 @@ func (a *acquisition) ask() (*Lease, error) {
 			return lease, nil
 		}
 	}
-	if held, ok := err.(*HeldError); ok {
+	var held *HeldError
+	if errors.As(err, &held) {
 		a.held, a.unclear = held, 0
 		if !a.told && !a.terms.once {
 			a.told = true

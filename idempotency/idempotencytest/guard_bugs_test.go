@@ -69,7 +69,7 @@ func guardEdits() []edit {
 		{"undoes nothing", "begin.go",
 			"default:\n\t\tk.Undo(b)", "case WRONG:\n b.settle()\n default:\n k.Undo(b)"},
 		{"trusts a claim for ten leases", "begin.go",
-			"c.core, c.o, c.key,", "if WRONG {\n c.TTL *= 10\n }\n c.core, c.o, c.key,"},
+			"c.call, c.fence,", "if WRONG {\n c.TTL *= 10\n }\n c.call, c.fence,"},
 		{"says that it renewed and does not", "guard.go",
 			"if c.batcher != nil && len(rs) > 1 {", "if WRONG {\n return make([]error, len(hs))\n }\n if c.batcher != nil && len(rs) > 1 {"},
 		{"gives a claim up when a renewal fails", "guard.go",

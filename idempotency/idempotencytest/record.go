@@ -51,7 +51,7 @@ func recordLaws() []law {
 					p.claim(key, a, long)
 					r := p.record(a, idempotency.Begun{Fence: fence, Attempt: attempt}, "body")
 					r.Fingerprint = p.print(byte(i*16 + j))
-					r.ClaimedAt = time.UnixMilli(int64(1_600_000_000_001 + i))
+					r.ClaimedAt = time.UnixMilli(1_600_000_000_001 + int64(i))
 					r.CompletedAt = time.Date(2105+j, 1, 2, 3, 4, 5, 999e6, time.UTC)
 					p.finish(key, r)
 					p.holds(key, r)

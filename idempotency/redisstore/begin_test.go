@@ -167,7 +167,7 @@ func TestBeginFences(t *testing.T) {
 		require.EqualValues(t, 11, b.Attempt)
 
 		b = e.begin(t, set("many", "0000000000000077", "4294967295"), newNonce())
-		require.EqualValues(t, math.MaxUint32, b.Attempt, "it stays at the greatest")
+		require.Equal(t, uint32(math.MaxUint32), b.Attempt, "it stays at the greatest")
 
 		_, err := e.Begin(t.Context(), request(set("too far", "4503599627370495", "0000000001"), newNonce()))
 		require.ErrorContains(t, err, "fence is out of range")

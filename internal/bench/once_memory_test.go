@@ -40,6 +40,7 @@ func inMemory() []memoryRun {
 type runs struct {
 	guard *idempotency.Guard
 	keys  []idempotency.Key
+	next  int
 	fn    func(context.Context) (idempotency.Result, error)
 }
 
@@ -70,40 +71,50 @@ func (m memoryRun) open(tb testing.TB, n int) *runs {
 	return r
 }
 
-// do makes n runs.
+// do makes n more runs.
 func (r *runs) do(n int) error {
 	ctx := context.Background()
-	for i := range n {
-		if _, err := r.guard.Run(ctx, r.keys[i%len(r.keys)], idempotency.RunOptions{}, r.fn); err != nil {
+	for range n {
+		key := r.keys[r.next%len(r.keys)]
+		r.next++
+		if _, err := r.guard.Run(ctx, key, idempotency.RunOptions{}, r.fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// memoryCost is what one run in memory costs: processor time, which on a busy
-// machine tells more than the time that passes, and is no less than that on an
-// idle one.
-type memoryCost struct{ ns, allocations float64 }
+// memoryCost is what one run in memory costs.
+type memoryCost struct {
+	// ns is how long it took in each of many short slices: so short that most
+	// of them pass without the machine turning to something else.
+	ns []float64
+	// cpu is the processor time in ns, the garbage collector's included, which
+	// also collects in the background.
+	cpu, allocations float64
+}
 
-// measure makes n runs.
-func (m memoryRun) measure(t *testing.T, n int) (cost memoryCost, err error) {
-	t.Helper()
-	t.Run(m.name, func(t *testing.T) { // its end frees what was opened
-		r := m.open(t, n)
-		runtime.GC()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		start := bench.CPUTime()
-		err = r.do(n)
-		took := bench.CPUTime() - start
-		runtime.ReadMemStats(&after)
-		cost = memoryCost{
-			ns:          float64(took) / float64(n),
-			allocations: float64(after.Mallocs-before.Mallocs) / float64(n),
+// measure makes runs in so many slices.
+func (m memoryRun) measure(tb testing.TB, slices int) (cost memoryCost, err error) {
+	tb.Helper()
+	const each = 500
+	n := float64(slices * each)
+	r := m.open(tb, slices*each)
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu := bench.CPUTime()
+	for range slices {
+		start := time.Now()
+		if err := r.do(each); err != nil {
+			return cost, err
 		}
-	})
-	return cost, err
+		cost.ns = append(cost.ns, float64(time.Since(start))/each)
+	}
+	cost.cpu = float64(bench.CPUTime()-cpu) / n
+	runtime.ReadMemStats(&after)
+	cost.allocations = float64(after.Mallocs-before.Mallocs) / n
+	return cost, nil
 }
 
 // BenchmarkOnceInMemory measures what a Guard costs where no server is asked.

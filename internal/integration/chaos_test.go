@@ -121,7 +121,7 @@ func storm(t *testing.T, fenced bool) (*register, *chaos) {
 
 // start runs a worker, and reads what it acknowledges.
 func (c *chaos) start(name string) {
-	cmd := exec.Command(os.Args[0]) //nolint:noctx // it is killed by hand
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleEnv+"=chaos", "CHAOS_REDIS="+c.redis, "CHAOS_REGISTER="+c.register.addr(),
 		"CHAOS_NAME="+name, fmt.Sprint("CHAOS_GOROUTINES=", chaosGoroutines))
 	cmd.Stderr = os.Stderr

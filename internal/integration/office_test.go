@@ -25,8 +25,7 @@ type office struct {
 	wg sync.WaitGroup
 
 	mu         sync.Mutex
-	deliveries []string       // to be handed out
-	out        map[string]int // how many of an id are out or waiting
+	deliveries []string // to be handed out
 	journal    map[string]*history
 	conns      map[net.Conn]string // and the delivery that each has
 	left       int                 // deliveries not acknowledged

@@ -16,7 +16,7 @@ import (
 )
 
 // A holder that was stopped for two TTLs finds its lease lost at its very first
-// look, before any timer of its own has run.
+// look.
 func TestHolderStoppedForTwoTTLs(t *testing.T) {
 	t.Parallel()
 	const ttl = 1500 * time.Millisecond

@@ -98,7 +98,7 @@ func newStorm(t *testing.T, keys int, calm bool) *stormTest {
 }
 
 func (s *stormTest) start(t *testing.T) {
-	cmd := exec.Command(os.Args[0]) //nolint:noctx // it ends when the office closes, or is killed
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleEnv+"=storm", "STORM_REDIS="+s.proxy.Addr(), "STORM_OFFICE="+s.ln.Addr().String(),
 		fmt.Sprint("STORM_GOROUTINES=", stormGoroutines))
 	if s.calm {

@@ -191,7 +191,7 @@ func checkFences(g lock.Grant) error {
 
 func checkRequest(ctx context.Context, req lock.Request) error {
 	if req.Block > maxBlock {
-		return fmt.Errorf("field Block: %d is above %d: %w", req.Block, maxBlock, lock.ErrInvalid)
+		return fmt.Errorf("field Block: %d is above %d: %w", req.Block, uint64(maxBlock), lock.ErrInvalid)
 	}
 	return check(ctx, req.Key, req.Nonce, req.TTL)
 }
