@@ -22,7 +22,7 @@ type begin struct {
 	answer Begun
 	err    error
 	undone atomic.Bool // it is not in doubt, or no longer
-	claim  Claim // with its nonce and its label from the beginning
+	claim  Claim       // with its nonce and its label from the beginning
 }
 
 // send asks the store once and waits at most timeout. The error is nil or an
