@@ -81,8 +81,8 @@ type Options struct {
 	// Default: off.
 	Encryption Encryption
 
-	// Cache keeps completed records in memory. It is made by New; a Guard made
-	// by With shares it.
+	// Cache keeps completed records in memory. New makes it; a Guard made by
+	// With shares it, whatever its own says.
 	// Default: off.
 	Cache LocalCache
 
@@ -141,6 +141,9 @@ func (o Options) overlay(over Options) Options {
 	}
 	if over.Encryption.Current != "" || over.Encryption.Keys != nil || over.Encryption.AllowPlain {
 		o.Encryption = over.Encryption
+	}
+	if o.Cache == (LocalCache{}) {
+		o.Cache = over.Cache
 	}
 	if over.Observer != nil {
 		o.Observer = over.Observer

@@ -69,6 +69,7 @@ type run struct {
 	call
 	tries   int       // asks in a row without news
 	unclear int       // asks in a row that were not answered
+	lastTo  time.Time // until when the last clear answer tells anything
 	resume  time.Time // when to ask again after one that was not
 	trouble error     // why the last ask was not answered; nil if it was
 	last    *Begun    // the last clear answer
@@ -280,7 +281,7 @@ func (r *run) ask(timeout time.Duration) (*Begun, error) {
 		}
 	}
 	if err == nil {
-		r.last, r.unclear = &b.answer, 0
+		r.last, r.unclear, r.lastTo = &b.answer, 0, time.Now().Add(b.answer.Remaining)
 		if r.waits() && (b.answer.State == StateCompleted || b.answer.State == StateUnknown) {
 			// Those who wait behind need not ask.
 			r.core.lines.GiveAll(string(r.digest[:]), &b.answer)
@@ -369,7 +370,7 @@ func (r *run) fail(err error) error {
 	ctxErr := r.ctx.Err()
 	cut := err == line.ErrWaitOver || ctxErr != nil && (err == ctxErr || errors.Is(err, ErrUnavailable))
 	switch {
-	case cut && r.trouble != nil && (r.last == nil || r.unclear > 1):
+	case cut && r.trouble != nil && (r.last == nil || r.unclear > 1 || time.Now().After(r.lastTo)):
 		// Never a clear answer, or none of late: unavailable is not contention.
 		if err = r.trouble; ctxErr != nil && !errors.Is(err, ctxErr) {
 			err = unavailable("begin", ctxErr)

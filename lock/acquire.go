@@ -31,6 +31,7 @@ type acquisition struct {
 	told    bool       // the observer knows that it was refused
 	tries   int        // asks in a row without news
 	held    *HeldError // the last clear refusal
+	heldTo  time.Time  // until when it tells anything
 	trouble error      // why the last ask was not answered; nil if it was
 	unclear int        // asks in a row that were not answered
 	resume  time.Time  // when to ask again after one that was not
@@ -174,8 +175,9 @@ func (a *acquisition) report(err error) error {
 	ctxErr := a.ctx.Err()
 	cut := err == line.ErrWaitOver || ctxErr != nil && (err == ctxErr || errors.Is(err, ErrUnavailable))
 	switch {
-	case cut && a.trouble != nil && (a.held == nil || a.unclear > 1):
+	case cut && a.trouble != nil && (a.held == nil || a.unclear > 1 || time.Now().After(a.heldTo)):
 		// Never a clear answer, or none of late: unavailable is not contention.
+		// Who was told "held for at most a second" a second ago does not know.
 		if err = a.trouble; ctxErr != nil && !errors.Is(err, ctxErr) {
 			err = unavailable("acquire", ctxErr)
 		}

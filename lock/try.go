@@ -40,7 +40,7 @@ func (a *acquisition) ask() (*Lease, error) {
 	}
 	var held *HeldError
 	if errors.As(err, &held) {
-		a.held, a.unclear = held, 0
+		a.held, a.unclear, a.heldTo = held, 0, time.Now().Add(held.Remaining)
 		if !a.told && !a.terms.once {
 			a.told = true
 			tell(a.ctx, a.o.Observer, observe.Event{Kind: observe.Contended, Key: a.key, Ahead: a.ahead})

@@ -41,7 +41,7 @@ func BenchmarkPair(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				nonce := "01J8ZQ4Y3N5V7X9B2D4F" + strconv.Itoa(100000+n%900000)
+				nonce := face.name + strconv.Itoa(n)
 				if _, err := backend.Acquire(ctx, lock.Request{Key: "invoice:in_123", Nonce: nonce, TTL: 10 * time.Second, Block: 1}); err != nil {
 					b.Fatal(err)
 				}
