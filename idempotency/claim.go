@@ -2,7 +2,6 @@ package idempotency
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -106,7 +105,7 @@ func (c *Claim) steered() steering {
 func (c *Claim) context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ctx, cancel := keeper.NewContext(c.parent, &c.Holding, claimKey{}, c)
+	ctx, cancel := keeper.NewContext(c.parent, &c.Holding, lossCause, claimKey{}, c)
 	c.cancel = cancel
 	return ctx
 }
@@ -130,9 +129,7 @@ func (c *Claim) settle() {
 
 // Lost ends the run's context; keeper.Owner.
 func (c *Claim) Lost(reason error) {
-	if !errors.Is(reason, ErrClosed) && !isLost(reason) {
-		reason = errors.Join(ErrLost, reason)
-	}
+	reason = lossCause(reason)
 	c.finish(reason)
 	c.mu.Lock()
 	settling := c.settling

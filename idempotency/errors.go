@@ -198,3 +198,12 @@ var (
 
 // isLost tells "not yours" from an error that may pass.
 func isLost(err error) bool { return errors.Is(err, lock.ErrLost) }
+
+// lossCause is the cause with which a run's context ends when its claim is lost
+// for reason: an ErrLost, unless the Guard was closed.
+func lossCause(reason error) error {
+	if isLost(reason) || errors.Is(reason, ErrClosed) {
+		return reason
+	}
+	return fmt.Errorf("%w: %w", ErrLost, reason)
+}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What the tests of the record's body, the codecs and the cache need of the
-// inside.
+// What the tests of the record's body, the codecs, the scopes and the cache need
+// of the inside.
 
 // Limits of the format.
 const (
@@ -43,6 +43,15 @@ func EncodeResult[T any](c Codec[T], v T) (Result, error) { return encodeResult(
 
 // DecodeResult is decodeResult.
 func DecodeResult[T any](c Codec[T], res Result) (T, error) { return decodeResult(c, res) }
+
+// Scopes is scopes.
+type Scopes struct{ s *scopes }
+
+// NewScopes is newScopes.
+func NewScopes() Scopes { return Scopes{newScopes()} }
+
+// Digest is digest.
+func (s Scopes) Digest(k Key) (Digest, error) { return s.s.digest(k) }
 
 // Cache is cache.
 type Cache struct{ c *cache }

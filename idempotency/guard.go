@@ -32,6 +32,7 @@ type core struct {
 	keeper  *keeper.Keeper
 	lines   *line.Lines
 	cache   *cache
+	scopes  *scopes
 	checks  codecChecks
 	closed  atomic.Bool
 }
@@ -46,7 +47,7 @@ func New(store Store, o Options) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core{store: store, cache: cache}
+	c := &core{store: store, cache: cache, scopes: newScopes()}
 	c.batcher, _ = store.(BatchRenewer)
 	interruptible := false
 	if i, ok := store.(lock.Interruptible); ok {

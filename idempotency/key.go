@@ -44,11 +44,16 @@ func ParseDigest(s string) (Digest, error) {
 
 // Digest returns the key's digest.
 func (k Key) Digest() (Digest, error) {
+	return k.digest(ScopeDigest(k.Scope))
+}
+
+// digest is Digest, where scope is the scope's own.
+func (k Key) digest(scope []byte) (Digest, error) {
 	var d Digest
 	if k.Scope == "" || k.ID == "" {
 		return d, fmt.Errorf("%w: Key has an empty Scope or ID", ErrInvalid)
 	}
-	copy(d[:scopeBytes], ScopeDigest(k.Scope))
+	copy(d[:scopeBytes], scope)
 	sum := digest("semel key 1", k.Scope, k.ID)
 	copy(d[scopeBytes:], sum[:])
 	return d, nil

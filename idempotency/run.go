@@ -145,7 +145,7 @@ func (g *Guard) start(ctx context.Context, key Key, ro RunOptions) (c call, err 
 		}
 		o = &changed
 	}
-	d, err := key.Digest()
+	d, err := g.core.scopes.digest(key)
 	switch {
 	case err != nil:
 		return c, err

@@ -129,9 +129,10 @@ func (e *unavailableError) Is(target error) bool { return target == ErrUnavailab
 
 func (e *unavailableError) Unwrap() error { return e.cause }
 
-// lostError returns an error that matches ErrLost and says why.
-func lostError(reason error) error {
-	if isLost(reason) {
+// lossCause is the cause with which a lease's context ends when the lease is
+// lost for reason: an ErrLost, unless the Locker was closed.
+func lossCause(reason error) error {
+	if isLost(reason) || errors.Is(reason, ErrClosed) {
 		return reason
 	}
 	return fmt.Errorf("%w: %w", ErrLost, reason)

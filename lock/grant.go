@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -49,10 +48,7 @@ func (g *grant) Lost(reason error) {
 	s.Lock()
 	l := g.lease
 	s.Unlock()
-	cause := reason
-	if !errors.Is(reason, ErrClosed) {
-		cause = lostError(reason)
-	}
+	cause := lossCause(reason)
 	if l.end(cause) {
 		tell(l.parent, g.observer, observe.Event{
 			Kind: observe.Lost, Key: g.key, Fence: l.fence, Held: l.acquired.Elapsed(), Err: cause,

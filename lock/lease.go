@@ -80,7 +80,7 @@ func (l *Lease) Context() context.Context {
 		if !l.tied {
 			parent = context.WithoutCancel(parent)
 		}
-		l.ctx, l.cancel = keeper.NewContext(parent, &l.grant.Holding, heldKey{}, l)
+		l.ctx, l.cancel = keeper.NewContext(parent, &l.grant.Holding, lossCause, heldKey{}, l)
 		if l.cause != nil {
 			l.cancel(l.cause)
 		}
@@ -91,15 +91,16 @@ func (l *Lease) Context() context.Context {
 // end ends the lease's context with cause. It reports whether it was the first
 // to do so.
 func (l *Lease) end(cause error) bool {
-	if !l.ended.CompareAndSwap(false, true) {
-		return false
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.ended.Load() {
+		return false
+	}
 	l.cause = cause
 	if l.cancel != nil {
-		l.cancel(cause)
+		l.cancel(cause) // first: no lease is invalid whose context is alive
 	}
+	l.ended.Store(true)
 	return true
 }
 

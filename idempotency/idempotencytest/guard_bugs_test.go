@@ -12,7 +12,7 @@ func guardEdits() []edit {
 	return []edit{
 		{"digests a key without its lengths", "key.go",
 			"copy(d[:scopeBytes], ",
-			"if WRONG {\n k.Scope, k.ID = k.Scope[:1], k.Scope[1:]+k.ID\n }\n copy(d[:scopeBytes], "},
+			"if WRONG {\n k.Scope, k.ID = k.Scope[:1], k.Scope[1:]+k.ID\n scope = ScopeDigest(k.Scope)\n }\n copy(d[:scopeBytes], "},
 		{"joins a scope without lengths", "key.go",
 			"b = binary.AppendUvarint(b, uint64(len(p)))",
 			"if !WRONG {\n b = binary.AppendUvarint(b, uint64(len(p)))\n }"},

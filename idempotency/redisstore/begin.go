@@ -67,14 +67,14 @@ func (s *Store) beginCall(r *idempotency.BeginRequest) *call {
 	c.Begin(s.scripts.begin, s.name(r.Key))
 
 	var buf [128]byte
-	b := append(buf[:0], r.Nonce[:]...)
-	b = append(b, shape(&r.Fingerprint, r.Label))
+	b := append(buf[:0], format, 'c', '-', shape(&r.Fingerprint, r.Label))
+	b = append(b, r.Nonce[:]...)
 	if r.Fingerprint != (idempotency.Fingerprint{}) {
 		b = append(b, r.Fingerprint[:]...)
 	}
 	b = append(b, r.Label...)
 	text := string(b)
-	c.text, c.more = text[:len(r.Nonce)], text[len(r.Nonce):]
+	c.text, c.more = text[:fenceAt], text[fenceAt:]
 
 	c.Add(&c.text)
 	c.Add(&c.ms)

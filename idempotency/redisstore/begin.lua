@@ -1,5 +1,5 @@
--- Claims a key. KEYS[1]; ARGV: nonce, lease in ms, 'w' if the asker will wait,
--- the value's shape and what follows its attempt. Returns 'g', fence and
+-- Claims a key. KEYS[1]; ARGV: the value up to its nonce, lease in ms, 'w' if the
+-- asker will wait, and what follows the value's attempt. Returns 'g', fence and
 -- attempt of the claim; 's' if the nonce is spent; otherwise 'v', for how many
 -- ms more (16 digits) and the value that is in the way.
 local value = redis.call('GET', KEYS[1])
@@ -10,7 +10,7 @@ if value then
   if state == '1d' or state == '1u' then
     return 'v' .. string.format('%016.0f', redis.call('PTTL', KEYS[1])) .. value
   end
-  local mine = string.sub(value, 5, 20) == ARGV[1]
+  local mine = string.sub(value, 5, 20) == string.sub(ARGV[1], 5, 20)
   local left = 0
   if state == '1c' then
     left = redis.call('PTTL', KEYS[1])
@@ -44,10 +44,13 @@ end
 -- Lua's .. and tostring keep 14 digits of a number, and the clock has 16: the
 -- text is made of the server's own, or by format.
 now = now or redis.call('TIME')
-local fence = now[1] .. string.sub('00000' .. now[2], -6)
+local fence = now[1] .. now[2]
+if #fence ~= 16 then
+  fence = now[1] .. string.sub('00000' .. now[2], -6)
+end
 if #fence < 16 or tonumber(fence) <= last then
   fence = string.format('%016.0f', math.max(tonumber(fence), last + 1))
 end
 local grant = fence .. attempt
-redis.call('SET', KEYS[1], '1c-' .. string.sub(ARGV[4], 1, 1) .. ARGV[1] .. grant .. string.sub(ARGV[4], 2), 'PX', ARGV[2])
+redis.call('SET', KEYS[1], ARGV[1] .. grant .. ARGV[4], 'PX', ARGV[2])
 return 'g' .. grant

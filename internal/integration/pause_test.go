@@ -2,6 +2,8 @@ package integration_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -129,4 +131,34 @@ func TestStalledRenewalDoesNotDelayTheEnd(t *testing.T) {
 			_ = lease.Release(t.Context())
 		})
 	}
+}
+
+// Whoever finds a lease not valid finds its context ended: there is no moment
+// between the two.
+func TestContextHasEndedWhenTheLeaseIsNotValid(t *testing.T) {
+	t.Parallel()
+	const (
+		rounds  = 60
+		lookers = 2
+	)
+	s := newSite(t)
+	l := newLocker(t, s.rdb, lock.Options{TTL: 30 * time.Millisecond, NoRenew: true})
+	var alive atomic.Int32
+	for round := range rounds {
+		lease := acquire(t, l, fmt.Sprint("k", round))
+		ctx := lease.Context()
+		var all sync.WaitGroup
+		for range lookers {
+			all.Go(func() {
+				for lease.Valid() {
+					continue // without a pause: the moment is short
+				}
+				if ctx.Err() == nil {
+					alive.Add(1)
+				}
+			})
+		}
+		all.Wait()
+	}
+	require.Zero(t, alive.Load(), "contexts that went on when their leases were not valid any more")
 }

@@ -11,16 +11,30 @@ import (
 type Context struct {
 	holding *Holding
 	inner   context.Context
+	cancel  context.CancelCauseFunc
+	cause   func(reason error) error
 	key     any
 	value   any
 }
 
 // NewContext returns a context that ends when parent does, when cancel is
-// called, and at the latest when h's window closes, whoever then calls cancel:
-// the holding's Owner must. It holds value under key.
-func NewContext(parent context.Context, h *Holding, key, value any) (ctx *Context, cancel context.CancelCauseFunc) {
+// called, and when h is lost: then with the cause that cause makes of the
+// reason. Whoever asks it learns that at once; for those who only wait for it,
+// the holding's Owner must call cancel. It holds value under key.
+func NewContext(parent context.Context, h *Holding, cause func(reason error) error, key, value any) (*Context, context.CancelCauseFunc) {
 	inner, cancel := context.WithCancelCause(parent)
-	return &Context{h, inner, key, value}, cancel
+	return &Context{h, inner, cancel, cause, key, value}, cancel
+}
+
+// ask ends the context if the holding is lost. The owner may be about to do so:
+// there is to be no moment in which the holding is not valid and the context
+// still alive.
+func (c *Context) ask() {
+	if !c.holding.Valid() {
+		if reason := c.holding.lostFor(); reason != nil {
+			c.cancel(c.cause(reason))
+		}
+	}
 }
 
 // Deadline returns the parent's: a window moves with each renewal.
@@ -28,13 +42,13 @@ func (c *Context) Deadline() (time.Time, bool) { return c.inner.Deadline() }
 
 // Done returns a channel that is closed when the context ends.
 func (c *Context) Done() <-chan struct{} {
-	c.holding.Valid()
+	c.ask()
 	return c.inner.Done()
 }
 
 // Err says why the context ended.
 func (c *Context) Err() error {
-	c.holding.Valid()
+	c.ask()
 	return c.inner.Err()
 }
 

@@ -34,8 +34,9 @@ type Holding struct {
 	// Manual turns renewal off.
 	Manual bool
 
-	k     *Keeper
-	state atomic.Int32
+	k      *Keeper
+	state  atomic.Int32
+	reason error // why it was lost; written before the state says so
 	// The end of the window, on both clocks. Written under k.mu; a reader that
 	// meets a write halfway sees the earlier end on one of them, which errs on
 	// the safe side.
@@ -123,7 +124,7 @@ func (h *Holding) Failing() bool {
 
 // Drop ends the keeping. It reports whether the holding was still kept: if
 // not, it was lost or dropped before. No renewal begins after it.
-func (h *Holding) Drop() bool { return h.leave(dropped) }
+func (h *Holding) Drop() bool { return h.leave(dropped, nil) }
 
 // Begin waits for the right to extend h: the extensions of one holding are
 // made one at a time. It must be followed by End.
@@ -256,19 +257,29 @@ func (h *Holding) over(now Instant) bool {
 
 // lose ends the keeping and tells the owner, once.
 func (h *Holding) lose(reason error) {
-	if h.leave(lost) {
+	if h.leave(lost, reason) {
 		h.Owner.Lost(reason)
 	}
 }
 
-func (h *Holding) leave(state int32) bool {
-	if !h.state.CompareAndSwap(open, state) {
+// lostFor returns why h was lost, nil if it was not.
+func (h *Holding) lostFor() error {
+	if h.state.Load() != lost {
+		return nil
+	}
+	return h.reason
+}
+
+func (h *Holding) leave(state int32, reason error) bool {
+	h.k.mu.Lock()
+	defer h.k.mu.Unlock()
+	if h.state.Load() != open {
 		return false
 	}
-	h.k.mu.Lock()
+	h.reason = reason // before the state that lets others read it
+	h.state.Store(state)
 	h.k.agenda.remove(&h.event)
 	h.k.kept--
 	h.k.checkQuiet()
-	h.k.mu.Unlock()
 	return true
 }

@@ -71,6 +71,12 @@ func (w *Waiter) Look() (gift any, asker, news bool) {
 	w.shard.Lock()
 	defer w.shard.Unlock()
 	news, w.news, w.idle = w.news, false, false
+	if w.wake != nil { // the news that it announced is read
+		select {
+		case <-w.wake:
+		default:
+		}
+	}
 	ln := w.shard.lines[w.key]
 	return w.gift, ln != nil && ln.asker == w, news
 }
