@@ -175,7 +175,7 @@ type CompleteRequest struct {
 type ReleaseRequest struct {
 	Key   Digest
 	Nonce Nonce
-	// TTL is how long the free record is remembered, besides NotBefore.
+	// TTL is how long the free record is remembered after NotBefore is over.
 	TTL time.Duration
 	// NotBefore, if positive, is how long nobody may claim the key.
 	NotBefore time.Duration
@@ -193,7 +193,8 @@ type Record struct {
 	Fingerprint Fingerprint
 	// ClaimedAt and CompletedAt are by the owner's clock, to the millisecond.
 	ClaimedAt, CompletedAt time.Time
-	// Body is the sealed result, opaque to the store.
+	// Body is the sealed result, opaque to the store. A store neither keeps a
+	// caller's slices nor gives out its own.
 	Body []byte
 	// Label is the readable scope and id, if they are kept; opaque.
 	Label []byte
@@ -247,8 +248,8 @@ type Inspector interface {
 	// Look returns the state of one key.
 	Look(ctx context.Context, key Digest) (Info, error)
 	// List yields every key that o selects, in no particular order, streaming.
-	// Keys that change meanwhile may be missed or told twice. It ends after
-	// the first error.
+	// Keys that change meanwhile may be missed or told twice; bodies may be
+	// left out. It ends after the first error.
 	List(ctx context.Context, o ListOptions) iter.Seq2[Info, error]
 	// Forget frees key whatever its state, so that the next Begin runs it
 	// again. The nonce is spent and fence and attempt go on: a run that is
@@ -260,7 +261,7 @@ type Inspector interface {
 	// is stored is above the present one.
 	ForceComplete(ctx context.Context, r CompleteRequest) (bool, error)
 	// ReleaseDead frees key if it is claimed by nonce or its outcome is
-	// unknown: for an owner that is known to be gone. It reports whether it
-	// was.
+	// unknown, whoever's: for an owner that is known to be gone. It reports
+	// whether it was.
 	ReleaseDead(ctx context.Context, key Digest, nonce Nonce, stub time.Duration) (bool, error)
 }
