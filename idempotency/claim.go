@@ -30,18 +30,20 @@ type Claim struct {
 
 // steering is how a handler wants its run to end.
 type steering struct {
-	how ending
+	how Ending
 	err error
 }
 
-type ending uint8
+// Ending is how a run's claim was steered to end.
+type Ending uint8
 
+// The endings of a run.
 const (
-	endByReturn ending = iota // as the run's return says
-	endRelease
-	endKeep
-	endUnknown
-	endPermanent
+	EndByReturn  Ending = iota // as the run's return says
+	EndRelease                 // Claim.Release
+	EndKeep                    // Claim.Keep
+	EndUnknown                 // Claim.Unknown
+	EndPermanent               // Claim.Permanent
 )
 
 // claimKey is the key under which a context holds its claim.
@@ -68,16 +70,16 @@ func (c *Claim) Attempt() uint32 { return c.attempt }
 // Release makes the run end without an outcome, whatever it returns: the key
 // is free, and a duplicate runs it. The last of Release, Keep, Unknown and
 // Permanent decides.
-func (c *Claim) Release() { c.steer(steering{how: endRelease}) }
+func (c *Claim) Release() { c.steer(steering{how: EndRelease}) }
 
 // Keep makes the run end with an outcome, whatever it returns: its effect has
 // happened. An error that it returns is recorded as by Final. If it panics, it
 // is recorded as completed without a result.
-func (c *Claim) Keep() { c.steer(steering{how: endKeep}) }
+func (c *Claim) Keep() { c.steer(steering{how: EndKeep}) }
 
 // Unknown makes the run end with an unknown outcome, whatever it returns, even
 // if it panics: see the function Unknown.
-func (c *Claim) Unknown() { c.steer(steering{how: endUnknown}) }
+func (c *Claim) Unknown() { c.steer(steering{how: EndUnknown}) }
 
 // Permanent makes the run end with err as its outcome, whatever it returns: it
 // will never succeed. See Final. A nil err is as good as Keep.
@@ -86,7 +88,7 @@ func (c *Claim) Permanent(err error) {
 		c.Keep()
 		return
 	}
-	c.steer(steering{how: endPermanent, err: err})
+	c.steer(steering{how: EndPermanent, err: err})
 }
 
 func (c *Claim) steer(s steering) {
@@ -95,10 +97,13 @@ func (c *Claim) steer(s steering) {
 	c.end = s
 }
 
-func (c *Claim) steered() steering {
+// Steered returns how the run was steered so far, and the error given to
+// Permanent. It is for what stands between the guard and the handler, as HTTP
+// middleware does: the handler's ending must become that of the whole run.
+func (c *Claim) Steered() (Ending, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.end
+	return c.end.how, c.end.err
 }
 
 // context returns the context of the run.

@@ -32,19 +32,19 @@ var errNotReturned = errors.New("idempotency: run did not return")
 // has steered it.
 func (c *Claim) conclude(r *run, res Result, err error) Outcome {
 	out := Outcome{Status: Executed, Fence: c.fence, Attempt: c.attempt, ClaimedAt: c.claimedAt}
-	end := c.steered()
+	end, permanent := c.Steered()
 	switch {
-	case end.how == endPermanent:
-		res = failure(end.err)
-	case end.how == endUnknown, end.how == endByReturn && IsUnknown(err):
+	case end == EndPermanent:
+		res = failure(permanent)
+	case end == EndUnknown, end == EndByReturn && IsUnknown(err):
 		c.holdUnknown(err)
 		return out
-	case end.how == endRelease:
+	case end == EndRelease:
 		c.release(err)
 		return out
-	case err == nil, end.how == endKeep && err == errNotReturned:
+	case err == nil, end == EndKeep && err == errNotReturned:
 		// res is what to record.
-	case end.how == endKeep, isFinal(err):
+	case end == EndKeep, isFinal(err):
 		res = failure(err)
 	default:
 		c.release(err)

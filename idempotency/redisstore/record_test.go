@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -287,6 +288,33 @@ func TestSize(t *testing.T) {
 		t.Logf("%s: %d bytes of value, MEMORY USAGE %d, grown by %d, estimated as %d", tc.name,
 			len(value), e.rdb.MemoryUsage(t.Context(), nameOf(key)).Val(), grown, size)
 		require.InEpsilon(t, grown, size, 0.25, "the estimate is near")
+	}
+}
+
+// TestSizeByHand states beside it what the usual record costs that a team writes
+// by hand: JSON under the readable key.
+func TestSizeByHand(t *testing.T) {
+	t.Parallel()
+	e := connect(t, redistest.Start(t).Addr())
+	const many = 4096
+	for name, result := range map[string]any{"no result": nil, "1 KiB": strings.Repeat("x", 1022)} {
+		e.mustDo(t, "FLUSHALL")
+		before := e.memory(t)
+		var key string
+		var size int
+		for i := range many {
+			text, err := json.Marshal(map[string]any{
+				"status": "completed", "fingerprint": strings.Repeat("f", 64), "result": result,
+				"created_at": time.Now(), "completed_at": time.Now(),
+			})
+			require.NoError(t, err)
+			key = fmt.Sprintf("idempotency:stripe:evt_1PqXYZ2eZvKYlo2C%08d", i)
+			require.NoError(t, e.rdb.Set(t.Context(), key, text, time.Hour).Err())
+			size = len(text)
+		}
+		used := e.rdb.MemoryUsage(t.Context(), key).Val()
+		require.Positive(t, used)
+		t.Logf("by hand, %s: %d bytes of value, MEMORY USAGE %d, grown by %d", name, size, used, (e.memory(t)-before)/many)
 	}
 }
 

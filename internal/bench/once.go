@@ -110,9 +110,10 @@ var (
 // nobody has used before, made of the one that it is given.
 func First(o Once) Op {
 	var fresh atomic.Int64
+	tag := ":" + randomToken() + ":" // another First may be given the same keys
 	return func(ctx context.Context, key string) error {
 		ran := false
-		result, err := o.Run(ctx, key+":"+strconv.FormatInt(fresh.Add(1), 10), func(context.Context) ([]byte, error) {
+		result, err := o.Run(ctx, key+tag+strconv.FormatInt(fresh.Add(1), 10), func(context.Context) ([]byte, error) {
 			ran = true
 			return answer, nil
 		})
