@@ -44,6 +44,17 @@ func importTable() []rule {
 			why:     "the keeper renews leases of any kind, so it knows none of them; unsafe is for the clock that counts suspend",
 		},
 		{
+			pkg:     "internal/leaktest",
+			imports: []string{"testing"},
+			tests:   []string{testify},
+			why:     "tests of every layer use it, so it knows none",
+		},
+		{
+			pkg:   "internal/notice",
+			tests: []string{testify, "internal/leaktest"},
+			why:   "stores in memory of any kind tell through it, so it knows none of them",
+		},
+		{
 			pkg:   "internal/line",
 			tests: []string{testify},
 			why:   "the line keeps waiters of any kind in order, so it knows none of them",
@@ -56,7 +67,7 @@ func importTable() []rule {
 		},
 		{
 			pkg:     "lock/memlock",
-			imports: []string{"lock"},
+			imports: []string{"lock", "internal/notice"},
 			tests:   []string{"lock/locktest", testify},
 			why:     "a backend reaches its API and nothing else of ours; no backend imports another",
 		},
@@ -80,14 +91,14 @@ func importTable() []rule {
 		},
 		{
 			pkg:     "idempotency/memstore",
-			imports: []string{"idempotency", "lock"},
+			imports: []string{"idempotency", "lock", "internal/notice"},
 			tests:   []string{"idempotency/idempotencytest", testify},
 			why:     "a store reaches its API and what that is built on; no store imports another",
 		},
 		{
 			pkg:     "idempotency/redisstore",
 			imports: []string{"idempotency", "lock", "observe", "internal/redisclient", goRedis},
-			tests:   []string{"idempotency/idempotencytest", "internal/redistest", testify, miniredis},
+			tests:   []string{"idempotency/idempotencytest", "internal/leaktest", "internal/redistest", testify, miniredis},
 			why:     "a store reaches its API, what that is built on, and its one client library; no store imports another",
 		},
 		{
@@ -105,13 +116,13 @@ func importTable() []rule {
 		{
 			pkg:     "internal/redisclient",
 			imports: []string{"lock", goRedis},
-			tests:   []string{"internal/redistest", testify, miniredis},
+			tests:   []string{"internal/leaktest", "internal/redistest", testify, miniredis},
 			why:     "it is what the stores on Redis share, so it knows none of them",
 		},
 		{
 			pkg:     "internal/redistest",
 			imports: []string{"testing"},
-			tests:   []string{testify},
+			tests:   []string{"internal/leaktest", testify},
 			why:     "it is what client libraries are tested with, so it uses none; and what it starts, any module's tests may start",
 		},
 		{

@@ -21,7 +21,7 @@ func (s *Store) Complete(ctx context.Context, r idempotency.CompleteRequest) (la
 	r.Record = own(r.Record)
 	late, tell, err := s.complete(&r)
 	if tell {
-		s.watch.tell(r.Key)
+		s.board.TellBytes(r.Key[:])
 	}
 	if err != nil {
 		return false, fmt.Errorf("memstore: complete: %w", err)

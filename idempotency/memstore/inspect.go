@@ -152,7 +152,7 @@ func (s *Store) operate(
 	tell, done := do(sh, e, state, now)
 	sh.mu.Unlock()
 	if tell {
-		s.watch.tell(key)
+		s.board.TellBytes(key[:])
 	}
 	return done, nil
 }

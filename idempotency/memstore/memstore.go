@@ -43,6 +43,7 @@ import (
 	"time"
 
 	"github.com/semel-go/semel/idempotency"
+	"github.com/semel-go/semel/internal/notice"
 	"github.com/semel-go/semel/lock"
 )
 
@@ -120,7 +121,7 @@ type Store struct {
 	// Records and bindings are kept alike and apart.
 	records, bindings table
 
-	watch   registry
+	board   notice.Board
 	sweeper sweeper
 }
 
@@ -138,7 +139,6 @@ func New(o Options) (*Store, error) {
 			t[i].store = s
 		}
 	}
-	s.watch.byKey = map[string]map[*listener]struct{}{}
 	s.sweeper.init(s)
 	return s, nil
 }

@@ -24,7 +24,7 @@ func (s *Store) Release(ctx context.Context, r idempotency.ReleaseRequest) error
 	}
 	tell, err := s.release(&r)
 	if tell {
-		s.watch.tell(r.Key)
+		s.board.TellBytes(r.Key[:])
 	}
 	if err != nil {
 		return fmt.Errorf("memstore: release: %w", err)

@@ -1,37 +1,9 @@
 package redisclient_test
 
 import (
-	"fmt"
-	"os"
-	"runtime"
-	"strings"
 	"testing"
-	"time"
+
+	"github.com/semel-go/semel/internal/leaktest"
 )
 
-// TestMain fails if a goroutine of ours outlives the tests.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	left := running()
-	for end := time.Now().Add(5 * time.Second); left != "" && time.Now().Before(end); left = running() {
-		time.Sleep(time.Millisecond)
-	}
-	if left != "" && code == 0 {
-		fmt.Printf("still running after the tests:\n%s\n", left)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// running returns the stacks of the goroutines that run code of this package.
-func running() string {
-	stacks := make([]byte, 1<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	var ours []string
-	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-		if strings.Contains(stack, "semel/internal/redisclient.") {
-			ours = append(ours, stack)
-		}
-	}
-	return strings.Join(ours, "\n\n")
-}
+func TestMain(m *testing.M) { leaktest.Main(m, "internal/redisclient") }

@@ -71,7 +71,7 @@ func (b *Backend) Break(ctx context.Context, key string) error {
 	}
 	s.mu.Unlock()
 	if tell {
-		b.watch.tell(key)
+		b.board.Tell(key)
 	}
 	return nil
 }

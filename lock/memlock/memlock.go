@@ -25,6 +25,7 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/semel-go/semel/internal/notice"
 	"github.com/semel-go/semel/lock"
 )
 
@@ -47,7 +48,7 @@ type Options struct{}
 type Backend struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
-	watch  registry
+	board  notice.Board
 }
 
 // New returns an empty Backend. It needs no Close. The error is always nil; it
@@ -58,7 +59,6 @@ func New(Options) (*Backend, error) {
 	for i := range b.shards {
 		b.shards[i].entries, b.shards[i].start = map[string]*entry{}, start
 	}
-	b.watch.byKey = map[string]map[*listener]struct{}{}
 	return b, nil
 }
 
@@ -129,7 +129,7 @@ func (b *Backend) Release(ctx context.Context, req lock.ReleaseRequest) error {
 	}
 	tell, err := b.release(req)
 	if tell {
-		b.watch.tell(req.Key)
+		b.board.Tell(req.Key)
 	}
 	return err
 }
