@@ -2,8 +2,10 @@ package semel_test
 
 // What some rules name more than once.
 const (
+	chi       = "github.com/go-chi/chi/v5"
 	goRedis   = "github.com/redis/go-redis/v9"
 	miniredis = "github.com/alicebob/miniredis/v2"
+	stripeGo  = "github.com/stripe/stripe-go/v76"
 	testify   = "github.com/stretchr/testify"
 )
 
@@ -60,6 +62,11 @@ func importTable() []rule {
 			why:   "the line keeps waiters of any kind in order, so it knows none of them",
 		},
 		{
+			pkg:   "internal/response",
+			tests: []string{testify, "internal/leaktest"},
+			why:   "an answer is recorded and replayed by what is above, so it knows no key, no store and no handler",
+		},
+		{
 			pkg:     "lock",
 			imports: []string{"observe", "internal/keeper", "internal/line"},
 			tests:   []string{"lock/memlock", "lock/locktest", "lock/redislock", "internal/redistest", testify, goRedis, miniredis},
@@ -106,6 +113,77 @@ func importTable() []rule {
 			imports: []string{"idempotency", "lock", "observe", "testing"},
 			tests:   []string{"idempotency/memstore", testify},
 			why:     "the suite is public: who tests a store of their own gets the standard library's testing and nothing to resolve",
+		},
+		{
+			pkg:     "middleware",
+			imports: []string{"idempotency", "lock", "observe", "internal/response"},
+			tests: []string{
+				"idempotency/memstore", "idempotency/redisstore", "lock/memlock", "lock/redislock",
+				"internal/leaktest", "internal/redistest", testify, goRedis, chi,
+			},
+			why: "it puts HTTP before what is below, on any store and under any router, so it knows no store and no router",
+		},
+		{
+			pkg:     "middleware/webhook",
+			imports: []string{"idempotency", "observe", "internal/response"},
+			tests: []string{
+				"middleware", "idempotency/memstore", "idempotency/redisstore", "lock", "lock/memlock",
+				"internal/leaktest", "internal/redistest", testify, goRedis, chi,
+			},
+			why: "it is what all providers share, so it knows none of them",
+		},
+		{
+			pkg:   "middleware/webhook/internal/jsonfield",
+			tests: []string{testify},
+			why:   "it reads a field of a body for any adapter, so it knows none, and no webhook either",
+		},
+		{
+			pkg:     "middleware/webhook/internal/signed",
+			imports: []string{"middleware/webhook"},
+			tests:   []string{testify},
+			why:     "it is what adapters have in common, so it knows none of them",
+		},
+		{
+			pkg:     "middleware/webhook/internal/vectors",
+			imports: []string{"testing"},
+			tests:   []string{testify},
+			why:     "adapters are tested with it, so it uses none of their code",
+		},
+		{
+			pkg:     "middleware/webhook/webhooktest",
+			imports: []string{"middleware/webhook/paypalhook", "testing"},
+			tests:   []string{"middleware/webhook/internal/vectors", testify},
+			why:     "what signs shares no code with what verifies, or both could be wrong alike; PayPal's only hands over the Options of its test root",
+		},
+		{
+			pkg:     "middleware/webhook/stripehook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed", stripeGo},
+			tests: []string{
+				"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", "middleware/webhook/standardhook",
+				"idempotency", "idempotency/memstore", testify,
+			},
+			why: "an adapter reaches the webhook layer and its provider's library; none imports another, but to be told apart in a test",
+		},
+		{
+			pkg:     "middleware/webhook/standardhook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
+			tests:   []string{"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", testify},
+			why:     "an adapter reaches the webhook layer, and none imports another",
+		},
+		{
+			pkg:     "middleware/webhook/paypalhook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
+			tests: []string{
+				"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", "internal/leaktest",
+				"idempotency", "idempotency/memstore", testify,
+			},
+			why: "an adapter reaches the webhook layer, and none imports another; its forgeries are refused by a guard, in a test",
+		},
+		{
+			pkg:     "middleware/webhook/hmachook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
+			tests:   []string{"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", testify},
+			why:     "an adapter reaches the webhook layer, and none imports another",
 		},
 		{
 			pkg:     "cmd/semel",
@@ -169,7 +247,7 @@ func rootRequires() []string {
 	return []string{
 		goRedis, miniredis, testify,
 		"github.com/go-chi/chi/v5",
-		"github.com/stripe/stripe-go/v76",
+		stripeGo,
 	}
 }
 

@@ -50,10 +50,29 @@ const (
 type claimKey struct{}
 
 // ClaimFrom returns the claim under which ctx's function runs: the innermost
-// one, if there are several.
+// one, if there are several. A function that a Guard ran without a claim
+// (Options.FailOpen) has none.
 func ClaimFrom(ctx context.Context) (*Claim, bool) {
-	c, ok := ctx.Value(claimKey{}).(*Claim)
-	return c, ok
+	if c := claimIn(ctx); c != nil && c.call != nil {
+		return c, true
+	}
+	return nil, false
+}
+
+// claimIn returns the claim that ctx holds, or what unclaimed put before it.
+func claimIn(ctx context.Context) *Claim {
+	c, _ := ctx.Value(claimKey{}).(*Claim)
+	return c
+}
+
+// unclaimed returns ctx for a function that runs without a claim. A claim that
+// ctx comes from is another function's: this one must not steer it, nor take its
+// fence.
+func unclaimed(ctx context.Context) context.Context {
+	if claimIn(ctx) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, claimKey{}, &Claim{parent: ctx})
 }
 
 // Key returns the key that is being run.
@@ -76,6 +95,15 @@ func (c *Claim) Release() { c.steer(steering{how: EndRelease}) }
 // happened. An error that it returns is recorded as by Final. If it panics, it
 // is recorded as completed without a result.
 func (c *Claim) Keep() { c.steer(steering{how: EndKeep}) }
+
+// keepByDefault is Keep, unless the handler has said otherwise.
+func (c *Claim) keepByDefault() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.end.how == EndByReturn {
+		c.end.how = EndKeep
+	}
+}
 
 // Unknown makes the run end with an unknown outcome, whatever it returns, even
 // if it panics: see the function Unknown.
@@ -162,14 +190,10 @@ func (c *Claim) tell(kind observe.Kind, err error) {
 
 // claimed reports whether ctx comes from a run of the key that is not over.
 func (c *core) claimed(ctx context.Context, d Digest) bool {
-	for {
-		claim, ok := ClaimFrom(ctx)
-		if !ok {
-			return false
-		}
-		if claim.core == c && claim.digest == d && claim.Kept() {
+	for claim := claimIn(ctx); claim != nil; claim = claimIn(claim.parent) {
+		if claim.call != nil && claim.core == c && claim.digest == d && claim.Kept() {
 			return true
 		}
-		ctx = claim.parent
 	}
+	return false
 }

@@ -40,7 +40,9 @@ type Checker interface {
 // besides channels, functions and the like. A field that is not to be kept says
 // so with the tag `json:"-"`, exported or not. Encode refuses text that is not
 // UTF-8. What remains: a time loses its monotonic reading and the name of its
-// zone, and a json.RawMessage comes back as the same JSON in other bytes.
+// zone, a json.RawMessage comes back as the same JSON in other bytes, what a tag
+// with omitempty leaves out comes back as zero, and a pointer to something nil
+// as nil.
 func JSON[T any]() Codec[T] { return jsonCodec[T]{} }
 
 type jsonCodec[T any] struct{}

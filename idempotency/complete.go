@@ -62,6 +62,12 @@ type recording struct {
 // store does not answer it goes on in the background, and if another has taken
 // the key over it never will be. It never makes the run's success a failure.
 func (c *Claim) complete(r *run, res Result, at time.Time) (recorded bool) {
+	sealed := false
+	defer func() {
+		if !sealed { // a Compressor panicked: the effect has happened all the same
+			c.complete(r, Result{Kind: KindTombstone}, at)
+		}
+	}()
 	x := &recording{claim: c, result: c.fit(res)}
 	x.first.core = c.core
 	x.first.req = CompleteRequest{Key: c.digest, Retention: c.o.Retention, Record: Record{
@@ -70,6 +76,7 @@ func (c *Claim) complete(r *run, res Result, at time.Time) (recorded bool) {
 	}}
 	rec := &x.first.req.Record
 	body, err := r.seal.seal(c.digest, *rec, x.result)
+	sealed = true
 	if err != nil { // a result that no body can hold
 		c.tell(observe.ResultDropped, err)
 		x.result = Result{Kind: KindTombstone}

@@ -33,11 +33,15 @@ func DoAs[T any](ctx context.Context, g *Guard, key Key, ro RunOptions, codec Co
 		if err != nil {
 			return Result{}, err
 		}
+		claim, claimed := ClaimFrom(ctx)
+		if claimed {
+			claim.keepByDefault() // should Encode panic, the effect has happened all the same
+		}
 		res, bad := encodeResult(codec, v)
 		if bad != nil {
 			// The effect has happened: the first caller gets its value, the
 			// duplicates learn that there is nothing to replay.
-			if claim, ok := ClaimFrom(ctx); ok {
+			if claimed {
 				claim.tell(observe.ResultDropped, bad)
 			}
 			return Result{Kind: KindTombstone}, nil

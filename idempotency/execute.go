@@ -17,6 +17,7 @@ func (c *Claim) execute(r *run, fn func(context.Context) (Result, error)) (out O
 			c.conclude(r, Result{Kind: KindTombstone}, errNotReturned)
 		}
 	}()
+	r.tell(observe.Event{Kind: observe.Acquired, Fence: c.fence, Wait: r.waited()})
 	res, err := fn(c.context())
 	returned = true
 	c.finish(ErrFinished)
@@ -28,9 +29,22 @@ func (c *Claim) execute(r *run, fn func(context.Context) (Result, error)) (out O
 // errNotReturned is the error of a run that panicked or called Goexit.
 var errNotReturned = errors.New("idempotency: run did not return")
 
-// conclude ends the claim of a run that ended with res and err, as its handler
-// has steered it.
+// conclude ends the claim of a run that ended with res and err. If an observer
+// panics meanwhile, the claim is renewed no more: nobody else would ever end it.
 func (c *Claim) conclude(r *run, res Result, err error) Outcome {
+	concluded := false
+	defer func() {
+		if !concluded {
+			c.Drop()
+		}
+	}()
+	out := c.endAs(r, res, err)
+	concluded = true
+	return out
+}
+
+// endAs ends the claim as the handler has steered it, or else as its run ended.
+func (c *Claim) endAs(r *run, res Result, err error) Outcome {
 	out := Outcome{Status: Executed, Fence: c.fence, Attempt: c.attempt, ClaimedAt: c.claimedAt}
 	end, permanent := c.Steered()
 	switch {

@@ -68,6 +68,11 @@ func New(store Store, o Options) (*Guard, error) {
 	return g, nil
 }
 
+// Err returns why the options of a Guard made by [Guard.With] do not fit
+// together, which is what each of its runs fails with, or nil. It is for those
+// who would rather know when they set it up.
+func (g *Guard) Err() error { return g.bad }
+
 // With returns a Guard on the same store, queue, keeper and cache with the
 // non-zero fields of o in place of g's. Options that do not fit together are
 // reported by each Run. Close closes both.

@@ -118,14 +118,16 @@ func (g *Guard) Run(ctx context.Context, key Key, ro RunOptions, fn func(ctx con
 	if !r.core.keeper.Enter() {
 		return Outcome{}, ErrClosed
 	}
+	// Until the run has ended, not only until it has a claim: that may be lost
+	// long before, and the outcome is to be recorded all the same.
+	defer r.core.keeper.Exit()
 	claim, out, err := r.seek()
-	r.core.keeper.Exit() // the claim is kept, or there is none
 	switch {
 	case claim != nil:
 		return claim.execute(r, fn)
 	case r.o.FailOpen && errors.Is(err, ErrUnavailable) && ctx.Err() == nil:
 		r.tell(observe.Event{Kind: observe.RunUnguarded, Err: err})
-		res, err := fn(ctx)
+		res, err := fn(unclaimed(ctx))
 		return Outcome{Status: Executed, Result: res}, err
 	}
 	return out, err
@@ -251,9 +253,6 @@ func (r *run) look() (*Begun, bool) {
 
 // pause returns how long to wait for news before asking again.
 func (r *run) pause(answer *Begun) time.Duration {
-	if answer.State == StateFree { // nobody will tell
-		return answer.Remaining + time.Millisecond
-	}
 	return r.Pause(r.tries, answer.Remaining)
 }
 
@@ -305,7 +304,6 @@ func (r *run) ask(timeout time.Duration) (*Begun, error) {
 func (r *run) judge(answer *Begun) (claim *Claim, out Outcome, err error, wait bool) {
 	switch answer.State {
 	case StateClaimed:
-		r.tell(observe.Event{Kind: observe.Acquired, Fence: answer.Fence, Wait: r.waited()})
 		return r.claim, Outcome{}, nil, false
 	case StateCompleted:
 		out, err = r.replay(&answer.Record, Result{}, answer)

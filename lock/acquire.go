@@ -49,18 +49,37 @@ func (l *Locker) acquire(ctx context.Context, key string, t terms) (*Lease, erro
 	defer l.core.keeper.Exit()
 	t.once = t.once || l.full.Wait == NoWait
 	a := l.enter(ctx, key, t)
-	lease, err := a.run()
-	gift := a.Leave()
-	if err != nil {
-		if late, ok := gift.(*Lease); ok { // handed over when it had stopped waiting
-			a.core.keeper.Go(func() { _ = late.Release(ctx) })
+	var lease *Lease
+	over := false
+	defer func() {
+		if !over { // an observer panicked: nobody else would give up its place
+			a.giveUp(lease)
 		}
+	}()
+	lease, err := a.run()
+	if err != nil {
+		over = true
+		a.giveUp(nil)
 		return nil, a.report(err)
 	}
+	a.Leave()
 	l.tell(ctx, observe.Event{
 		Kind: observe.Acquired, Key: key, Fence: lease.fence, Wait: time.Since(a.began), Ahead: a.ahead,
 	})
+	over = true
 	return lease, nil
+}
+
+// giveUp takes a out of its line and gives back the lease that it got, or that
+// was handed over when it had stopped waiting.
+func (a *acquisition) giveUp(lease *Lease) {
+	gift := a.Leave()
+	if late, ok := gift.(*Lease); ok && lease == nil {
+		lease = late
+	}
+	if lease != nil {
+		a.core.keeper.Go(func() { _ = lease.Release(a.ctx) })
+	}
 }
 
 // check refuses what need not be tried.

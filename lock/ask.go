@@ -127,13 +127,13 @@ func (a *ask) hold(of *acquisition) (*Lease, bool) {
 	g, l := &a.grant, &a.lease
 	g.Owner, g.TTL, g.Margin, g.Manual = g, o.TTL, o.Margin, o.NoRenew
 	g.core, g.key, g.nonce = a.core, a.req.Key, a.req.Nonce
-	g.minHold, g.timeout, g.observer = o.MinHold, o.Timeout, o.Observer
+	g.minHold = o.MinHold
 	g.lease, g.fence, g.asked = l, a.answer.Fence, a.start
 	if a.answer.Fence > 0 && a.answer.Block > 0 {
 		g.spare = a.answer.Block - 1
 	}
 	now := keeper.Now()
-	l.grant, l.fence, l.acquired = g, a.answer.Fence, now
+	l.grant, l.o, l.fence, l.acquired = g, o, a.answer.Fence, now
 	l.parent, l.tied = of.ctx, of.terms.tied
 	if !a.core.keeper.Hold(&g.Holding, a.start, now) {
 		a.undo()

@@ -18,6 +18,11 @@ import (
 // that another may have run at the same time, or with a *[ReleaseError] if it
 // could not be given back.
 func (l *Locker) Do(ctx context.Context, key string, fn func(ctx context.Context) error) error {
+	// Close waits for fn, too, should its lease be lost.
+	if !l.core.keeper.Enter() {
+		return ErrClosed
+	}
+	defer l.core.keeper.Exit()
 	lease, err := l.acquire(ctx, key, terms{tied: true})
 	if err != nil {
 		return err
@@ -36,6 +41,10 @@ func (l *Locker) TryDo(ctx context.Context, key string, fn func(ctx context.Cont
 }
 
 func (l *Locker) tryDo(ctx context.Context, key string, t terms, fn func(context.Context) error, keep func() time.Duration) (bool, error) {
+	if !l.core.keeper.Enter() {
+		return false, ErrClosed
+	}
+	defer l.core.keeper.Exit()
 	lease, err := l.acquire(ctx, key, t)
 	switch {
 	case err == nil:

@@ -77,8 +77,10 @@
 // block of fences reserved with it is given out one by one, and only the lease
 // whose turn it is may extend or release. After 64 turns or 50 ms the store is
 // asked to extend, and tells whether another process waits; then the key is
-// given back. So is it in any doubt: with less than half the TTL left, after a
-// renewal that failed, for a caller that wants a longer TTL.
+// given back and left alone for about 20 ms, so that a process farther from the
+// store gets its turn, too. It is also given back in any doubt: with less than
+// half the TTL left, after a renewal that failed, for a caller that wants a
+// longer TTL.
 //
 // # Doubt
 //

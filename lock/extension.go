@@ -10,7 +10,7 @@ import (
 // and End of its holding.
 type extension struct {
 	keeper.Call
-	grant  *grant
+	lease  *Lease // whose turn it is
 	req    Request
 	start  keeper.Instant
 	answer Grant
@@ -19,9 +19,9 @@ type extension struct {
 
 // send makes the request and tells the holding its result.
 func (x *extension) send(ctx context.Context) error {
-	c := x.grant.core
+	g := x.lease.grant
 	x.start = keeper.Now()
-	ran, finished := c.keeper.Do(ctx, x.grant.timeout, x, &x.Call)
+	ran, finished := g.core.keeper.Do(ctx, x.lease.o.Timeout, x, &x.Call)
 	var err error
 	switch {
 	case !ran:
@@ -34,18 +34,18 @@ func (x *extension) send(ctx context.Context) error {
 			err = unavailable("extend", err)
 		}
 	}
-	x.grant.End(x.start, x.req.TTL, err)
+	g.End(x.start, x.req.TTL, err)
 	return err
 }
 
 // Run asks the store.
 func (x *extension) Run(ctx context.Context) {
-	x.answer, x.err = x.grant.core.backend.Extend(ctx, x.req)
+	x.answer, x.err = x.lease.grant.core.backend.Extend(ctx, x.req)
 }
 
 // Late uses an answer that nobody waited for: it is as true as any other.
 func (x *extension) Late() {
 	if x.err == nil || isLost(x.err) {
-		x.grant.Apply(x.start, x.req.TTL, x.err)
+		x.lease.grant.Apply(x.start, x.req.TTL, x.err)
 	}
 }

@@ -16,6 +16,11 @@ import (
 const (
 	cohort     = 64
 	cohortTime = 50 * time.Millisecond
+	// yieldTime is about how long a process that gave its key back for another's
+	// sake leaves it alone. The other first has to hear of it and to ask, which
+	// takes a round trip of its own: without this, the nearer one would always be
+	// there first.
+	yieldTime = 20 * time.Millisecond
 )
 
 // grant is what the store gave: the ownership of a key by a nonce, with a
@@ -24,12 +29,10 @@ const (
 // lock of the key's shard.
 type grant struct {
 	keeper.Holding
-	core     *core
-	key      string
-	nonce    string
-	minHold  time.Duration
-	timeout  time.Duration
-	observer observe.Observer
+	core    *core
+	key     string
+	nonce   string
+	minHold time.Duration
 	// failing is set while the last renewal failed.
 	failing atomic.Bool
 
@@ -40,17 +43,23 @@ type grant struct {
 	asked keeper.Instant
 	// sent says that a release of the nonce was sent: there are no more turns.
 	sent bool
+	// rivals says that a caller of another process waits for the key.
+	rivals bool
+}
+
+// turn returns the lease whose turn it is.
+func (g *grant) turn() *Lease {
+	s := g.core.lines.Shard(g.key)
+	s.Lock()
+	defer s.Unlock()
+	return g.lease
 }
 
 // Lost ends the current lease; keeper.Owner.
 func (g *grant) Lost(reason error) {
-	s := g.core.lines.Shard(g.key)
-	s.Lock()
-	l := g.lease
-	s.Unlock()
-	cause := lossCause(reason)
+	l, cause := g.turn(), lossCause(reason)
 	if l.end(cause) {
-		tell(l.parent, g.observer, observe.Event{
+		tell(l.parent, l.o.Observer, observe.Event{
 			Kind: observe.Lost, Key: g.key, Fence: l.fence, Held: l.acquired.Elapsed(), Err: cause,
 		})
 	}
@@ -60,21 +69,23 @@ func (g *grant) Lost(reason error) {
 // Renewed tells the observer; keeper.Owner.
 func (g *grant) Renewed() {
 	g.failing.Store(false)
-	tell(context.Background(), g.observer, observe.Event{Kind: observe.Renewed, Key: g.key})
+	tell(context.Background(), g.turn().o.Observer, observe.Event{Kind: observe.Renewed, Key: g.key})
 }
 
 // RenewFailed tells the observer; keeper.Owner.
 func (g *grant) RenewFailed(err error) {
 	g.failing.Store(true)
-	tell(context.Background(), g.observer, observe.Event{Kind: observe.RenewFailed, Key: g.key, Err: err})
+	tell(context.Background(), g.turn().o.Observer, observe.Event{Kind: observe.RenewFailed, Key: g.key, Err: err})
 }
 
-// handOver gives g's next turn to the next caller of this process, if there is
-// one that may have it. It reports false if g must be released to the store.
+// handOver gives the turn after l to the next caller of this process, if there
+// is one that may have it. It reports false if the key must be released to the
+// store.
 //
 // What would make it unsafe or unfair ends it: a window half over, a renewal
 // that failed, a caller that wants a longer TTL, a waiter of another process.
-func (c *core) handOver(ctx context.Context, bound bool, g *grant, now keeper.Instant) bool {
+func (c *core) handOver(ctx context.Context, bound bool, l *Lease, now keeper.Instant) bool {
+	g := l.grant
 	s := c.lines.Shard(g.key)
 	for range 2 {
 		s.Lock()
@@ -86,13 +97,15 @@ func (c *core) handOver(ctx context.Context, bound bool, g *grant, now keeper.In
 		if g.spare > 0 && now.Sub(g.asked) < cohortTime && g.Remaining(now) >= g.TTL/2 {
 			g.fence++
 			g.spare--
-			g.lease = &Lease{grant: g, fence: g.fence, acquired: now, parent: heir.ctx, tied: heir.terms.tied}
+			g.lease = &Lease{
+				grant: g, o: heir.o, fence: g.fence, acquired: now, parent: heir.ctx, tied: heir.terms.tied,
+			}
 			s.Find(g.key).Give(&heir.Waiter, g.lease)
 			s.Unlock()
 			return true
 		}
 		s.Unlock()
-		if !c.reserve(ctx, bound, g) {
+		if !c.reserve(ctx, bound, l) {
 			return false
 		}
 		now = keeper.Now()
@@ -117,21 +130,23 @@ func (c *core) heir(s *line.Shard, g *grant) *acquisition {
 	return a
 }
 
-// reserve extends g by one request that also reserves fences for more turns.
-// It reports false if another process waits, or in any doubt.
-func (c *core) reserve(ctx context.Context, bound bool, g *grant) bool {
+// reserve extends l's grant by one request that also reserves fences for more
+// turns. It reports false if another process waits, or in any doubt.
+func (c *core) reserve(ctx context.Context, bound bool, l *Lease) bool {
+	g := l.grant
 	if !g.TryBegin() {
 		return false // a renewal is under way: its outcome is not known
 	}
-	x := &extension{grant: g, req: Request{Key: g.key, Nonce: g.nonce, TTL: g.TTL, Block: cohort}}
+	x := &extension{lease: l, req: Request{Key: g.key, Nonce: g.nonce, TTL: g.TTL, Block: cohort}}
 	x.Bound = bound
 	err := x.send(ctx)
-	if err != nil || x.answer.Waiters || x.answer.Block == 0 {
-		return false
-	}
 	s := c.lines.Shard(g.key)
 	s.Lock()
 	defer s.Unlock()
+	g.rivals = err == nil && x.answer.Waiters
+	if err != nil || g.rivals || x.answer.Block == 0 {
+		return false
+	}
 	if x.answer.Fence <= g.fence {
 		return false // never give a fence out twice, whatever the store says
 	}

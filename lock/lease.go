@@ -15,6 +15,7 @@ import (
 // for concurrent use.
 type Lease struct {
 	grant    *grant
+	o        *Options // of the call that it was given to
 	fence    uint64
 	acquired keeper.Instant
 	parent   context.Context // the one given to Acquire or Do
@@ -127,7 +128,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 		g.Yield()
 		return fmt.Errorf("lock: extend: %w", ErrLost)
 	}
-	x := &extension{grant: g, req: Request{Key: g.key, Nonce: g.nonce, TTL: ttl}}
+	x := &extension{lease: l, req: Request{Key: g.key, Nonce: g.nonce, TTL: ttl}}
 	if err := x.send(ctx); err != nil {
 		return fmt.Errorf("lock: extend: %w", err)
 	}
@@ -168,12 +169,12 @@ func (l *Lease) release(ctx context.Context, keep time.Duration) error {
 	if g.minHold > 0 {
 		keep = max(keep, g.minHold-held)
 	}
-	if trusted && keep <= 0 && c.handOver(ctx, bound, g, now) {
+	if trusted && keep <= 0 && c.handOver(ctx, bound, l, now) {
 		l.released = true
-		tell(ctx, g.observer, observe.Event{Kind: observe.HandedOver, Key: g.key, Fence: l.fence, Held: held})
+		tell(ctx, l.o.Observer, observe.Event{Kind: observe.HandedOver, Key: g.key, Fence: l.fence, Held: held})
 		return nil
 	}
-	err := c.giveBack(ctx, bound, g, l.fence, keep)
+	err := c.giveBack(ctx, bound, l, keep)
 	event := observe.Event{Kind: observe.Released, Key: g.key, Fence: l.fence, Held: held}
 	switch {
 	case err == nil:
@@ -189,6 +190,6 @@ func (l *Lease) release(ctx context.Context, keep time.Duration) error {
 	default:
 		event.Kind, event.Err = observe.ReleaseFailed, err
 	}
-	tell(ctx, g.observer, event)
+	tell(ctx, l.o.Observer, event)
 	return err
 }

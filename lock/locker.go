@@ -91,7 +91,8 @@ func (l *Locker) TryAcquire(ctx context.Context, key string) (*Lease, error) {
 
 // Close stops the Locker and every Locker made of it by With. New calls fail
 // with [ErrClosed], as do those that wait in a queue. Close waits until every
-// lease is released and every request that nobody waited for any more is
+// lease is released, every function that Do or TryDo called has ended, also if
+// its lease was lost, and every request that nobody waited for any more is
 // undone. When ctx ends it waits no longer: the contexts of the leases that
 // are left end with cause ErrClosed, they are renewed no more, and their keys
 // free themselves after their TTL. The returned error is then ctx's.

@@ -36,20 +36,24 @@ func (r *release) send(ctx context.Context, timeout time.Duration) error {
 	return r.err
 }
 
-// giveBack ends g in the store and then lets the next caller of this process
-// ask for the key.
-func (c *core) giveBack(ctx context.Context, bound bool, g *grant, fence uint64, keep time.Duration) error {
+// giveBack ends l's grant in the store and then lets the next caller of this
+// process ask for the key.
+func (c *core) giveBack(ctx context.Context, bound bool, l *Lease, keep time.Duration) error {
+	g := l.grant
 	s := c.lines.Shard(g.key)
 	s.Lock()
 	g.sent = true
+	yields := g.rivals
 	s.Unlock()
 	g.Drop()
-	r := &release{core: c, req: ReleaseRequest{Key: g.key, Nonce: g.nonce, TTL: g.TTL, Fence: fence}}
+	r := &release{core: c, req: ReleaseRequest{Key: g.key, Nonce: g.nonce, TTL: g.TTL, Fence: l.fence}}
 	r.Bound = bound
 	if keep > 0 {
 		r.req.Keep = max(keep, MinTTL)
 	}
-	err := r.send(ctx, g.timeout)
-	c.lines.Vacate(g.key, g)
+	err := r.send(ctx, l.o.Timeout)
+	if !yields || !c.keeper.Go(func() { c.keeper.Pause(yieldTime); c.lines.Vacate(g.key, g) }) {
+		c.lines.Vacate(g.key, g)
+	}
 	return err
 }

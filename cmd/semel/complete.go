@@ -49,6 +49,9 @@ func (v *complete) run(ctx context.Context, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.unchanged(ctx, op, key, info); err != nil {
+		return err
+	}
 	if err := v.do(ctx, s, op, key); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	semel "github.com/semel-go/semel/cmd/semel"
 	"github.com/semel-go/semel/idempotency"
 )
 
@@ -46,4 +47,17 @@ func TestCompleteReplicas(t *testing.T) {
 	e := onRedis(t)
 	key := e.unknown(invoice("in_1"))
 	e.fails(failed, "may be completed or not", "complete", key, "-yes", "-replicas", "1")
+}
+
+// TestCompleteChanged: whoever agreed to keep a key from running has not agreed
+// to take the outcome away from a run that has begun since.
+func TestCompleteChanged(t *testing.T) {
+	t.Parallel()
+	e := onMiniredis(t)
+	key := digest(t, invoice("in_1"))
+	code, _, stderr := semel.Call{Terminal: true, Stdin: typist(func() { e.claim(invoice("in_1")) })}.
+		Run(t.Context(), "complete", key, "-redis", e.url)
+	require.Equal(t, refused, code)
+	require.Contains(t, stderr, "changed meanwhile: it is claimed")
+	require.Equal(t, "claimed", e.state(key))
 }

@@ -64,13 +64,8 @@ func (v *forget) run(ctx context.Context, s *session, args []string) error {
 	if err := v.confirm.ask(ctx, s, "%v is %v. %s\nForget it?", key, info.State, forgetMeans(info.State)); err != nil {
 		return err
 	}
-	// Who was asked about a run has not agreed to forget what has become of it.
-	now, err := s.look(ctx, op, key)
-	if err != nil {
+	if err := s.unchanged(ctx, op, key, info); err != nil {
 		return err
-	}
-	if now.State != info.State || now.Record.Nonce != info.Record.Nonce {
-		return refused("the key has changed meanwhile: it is %v; see semel show", now.State)
 	}
 	effective, err := v.do(ctx, s, op, key)
 	if err != nil {

@@ -60,6 +60,9 @@ func (v *release) run(ctx context.Context, s *session, args []string) error {
 	if err := v.confirm.ask(ctx, s, "%v is %v. %s\nRelease it?", key, info.State, means); err != nil {
 		return err
 	}
+	if err := s.unchanged(ctx, op, key, info); err != nil {
+		return err
+	}
 	if err := v.do(ctx, s, op, key, nonce); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	semel "github.com/semel-go/semel/cmd/semel"
 )
 
 func TestRelease(t *testing.T) {
@@ -38,4 +40,19 @@ func TestReleaseUnknown(t *testing.T) {
 		require.Equal(t, map[string]any{"key": key, "done": true, "state": "unknown"}, object)
 		require.True(t, e.runs(invoice("in_1")))
 	})
+}
+
+// TestReleaseChanged: the nonce names the run that may be followed. One that came
+// after it, and whose outcome is unknown now, is not meant.
+func TestReleaseChanged(t *testing.T) {
+	t.Parallel()
+	e := onMiniredis(t)
+	key, nonce := e.claim(invoice("in_1"))
+	code, _, stderr := semel.Call{Terminal: true, Stdin: typist(func() {
+		e.ok("forget", key, "-yes", "-no-wait")
+		e.unknown(invoice("in_1"))
+	})}.Run(t.Context(), "release", key, nonce, "-redis", e.url)
+	require.Equal(t, refused, code)
+	require.Contains(t, stderr, "changed meanwhile: it is unknown")
+	require.Equal(t, "unknown", e.state(key))
 }

@@ -145,6 +145,19 @@ func (s *session) look(ctx context.Context, op *idempotency.Operator, key idempo
 	return info, err
 }
 
+// unchanged refuses if key is no longer as it was when the operator was asked:
+// who was asked about a run has not agreed to what has become of it.
+func (s *session) unchanged(ctx context.Context, op *idempotency.Operator, key idempotency.Digest, info idempotency.Info) error {
+	now, err := s.look(ctx, op, key)
+	if err != nil && exitCode(err) != exitNotFound {
+		return err
+	}
+	if now.State != info.State || now.Record.Nonce != info.Record.Nonce {
+		return refused("the key has changed meanwhile: it is %v; see semel show", now.State)
+	}
+	return nil
+}
+
 // close ends what connect and operator have begun.
 func (s *session) close() error {
 	if s.guard != nil {

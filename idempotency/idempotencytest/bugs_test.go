@@ -75,6 +75,7 @@ func bugs() map[string][]string {
 		"ReleaseTwiceSucceeds":        {"forgets who released", "holds a key back at a second release"},
 		"NotBeforeHolds":              {"ignores the not-before time", "forgets the not-before time with the nonce"},
 		"NotBeforeEnds":               {"holds a key back for at least the lease"},
+		"NotBeforeMayBeShort":         {"refuses short not-before times"},
 		"AttemptCountsReleases":       {"loses count of the attempts"},
 		"AttemptOutlivesNotBefore":    {"forgets a free key when it may be claimed"},
 		"ForeignAttemptsDoNotCount":   {"counts refused duplicates", "counts a resent begin"},
@@ -120,6 +121,7 @@ func bugs() map[string][]string {
 		"ResendKeepsWaiters":         {"forgets the waiters at a resent begin"},
 		"ListenersAllHear":           {"stops listening for all when one does"},
 		"ListenerHearsOperator":      {"does not tell what operators do"},
+		"ListenerHearsNotBeforeEnd":  {"does not note who waits for a not-before time"},
 		"ClosedListenerIsSilent":     {"goes on telling after it was closed"},
 
 		"BatchEqualsSingle": {"fails a batch as a whole", "hides failures in a batch"},

@@ -162,15 +162,19 @@ func completionOrTakeover(p *probe) {
 		)
 		start := make(chan struct{})
 		for i := range begun {
-			asking.Go(func() {
-				<-start
-				_, completed[i] = p.complete(key, r)
-			})
 			n := p.nonce()
-			asking.Go(func() {
-				<-start
-				begun[i], errs[i] = p.ask(key, n, long)
-			})
+			both := [2]func(){
+				func() { _, completed[i] = p.complete(key, r) },
+				func() { begun[i], errs[i] = p.ask(key, n, long) },
+			}
+			// On one processor the goroutine that was made last runs first: each
+			// side is to come first in half of the rounds.
+			for side := range both {
+				asking.Go(func() {
+					<-start
+					both[(side+round)%2]()
+				})
+			}
 		}
 		close(start)
 		asking.Wait()

@@ -17,7 +17,7 @@ func guardLaws() []law {
 	var all []law
 	for _, some := range [][]law{
 		guardRunLaws(), guardReplayLaws(), guardRefusalLaws(), guardEndingLaws(), guardWaitLaws(), guardLeaseLaws(),
-		guardBeginLaws(), guardCompleteLaws(), guardReleaseLaws(), guardRestLaws(),
+		guardBeginLaws(), guardCompleteLaws(), guardReleaseLaws(), guardPanicLaws(), guardRestLaws(),
 	} {
 		all = append(all, some...)
 	}

@@ -25,6 +25,19 @@ func guardRestLaws() []law {
 			p.replays(g, "key", "second")
 		},
 	}, {
+		name:  "GuardForgetEndsNotBefore",
+		why:   "an operator who frees a key that may not be run yet wants it to run now: who waits for that time learns it",
+		needs: []ability{inspection},
+		test: func(p *probe) {
+			g := p.guard(idempotency.Options{})
+			_, err := g.Run(p.ctx(), named("key"), idempotency.RunOptions{}, returns("x", idempotency.RetryAfter(long, errRun)))
+			p.fails(err, errRun, "a run that says when to come again")
+			done := p.runSoon(p.ctx(), g, "key", idempotency.RunOptions{Wait: long}, returns("done", nil))
+			time.Sleep(settling) // most often it waits by now
+			p.guardForgets(p.guard(idempotency.Options{}), "key")
+			p.must(await(p, done, "a run whose key was freed").err, "a run whose key was freed")
+		},
+	}, {
 		name:  "GuardForgottenCannotComplete",
 		why:   "a run that was under way when its key was forgotten must not complete what another runs now",
 		needs: []ability{inspection},
@@ -117,6 +130,31 @@ func guardRestLaws() []law {
 			p.must(g.Close(p.ctx()), "a second Close")
 			p.untouched(p.digest("other"))
 			p.replays(p.guard(idempotency.Options{}), "key", "done")
+		},
+	}, {
+		name: "GuardCloseWaitsForLost",
+		why:  "a run that lost its claim when the store was away may take effect all the same: a Guard that is closed waits for it, so that its outcome is recorded",
+		test: func(p *probe) {
+			f := p.faulty()
+			g := p.guardOn(f, idempotency.Options{Lease: guardLease})
+			run := p.starts(g, "key", "done", idempotency.RunOptions{})
+			f.cut()
+			await(p, run.ctx.Done(), "the end of the context of a run that is cut off")
+			f.mend()
+			closed := make(chan error, 1)
+			ctx := p.ctx()
+			go func() { closed <- g.Close(ctx) }()
+			select {
+			case err := <-closed:
+				p.Fatalf("Close returned %v while a run was under way that had lost its claim", err)
+			case <-time.After(settling):
+			}
+			out, err := run.finish(nil)
+			p.must(err, "a run that lost its claim and succeeded")
+			if !out.Recorded {
+				p.Fatal("a run that lost its claim, and whom nobody followed, was not recorded")
+			}
+			p.must(await(p, closed, "the end of Close"), "Close")
 		},
 	}, {
 		name: "GuardCloseGivesUp",

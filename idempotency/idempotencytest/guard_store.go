@@ -110,6 +110,27 @@ func guardBeginLaws() []law {
 			p.must(err, "the run")
 			p.replays(g, "key", "done")
 		},
+	}, {
+		name: "GuardFailsOpenWithoutClaim",
+		why:  "what runs without a claim must not find that of the run it is a part of: it would decide what becomes of that one",
+		test: func(p *probe) {
+			f := p.faulty()
+			g, open := p.guard(idempotency.Options{}), p.guardOn(f, idempotency.Options{FailOpen: true})
+			f.cut()
+			_, err := g.Run(p.ctx(), named("outer"), idempotency.RunOptions{}, func(ctx context.Context) (idempotency.Result, error) {
+				_, err := open.Run(ctx, named("inner"), idempotency.RunOptions{}, func(ctx context.Context) (idempotency.Result, error) {
+					if claim, ok := idempotency.ClaimFrom(ctx); ok {
+						claim.Release()
+					}
+					_, err := g.Run(ctx, named("outer"), idempotency.RunOptions{}, returns("again", nil))
+					p.fails(err, idempotency.ErrReentrant, "a run that asks for its own key by way of one that failed open")
+					return value("inner"), nil
+				})
+				return value("outer"), err
+			})
+			p.must(err, "a run with a part that failed open")
+			p.replays(g, "outer", "outer")
+		},
 	}}
 }
 

@@ -121,6 +121,9 @@ func (m *model) Release(ctx context.Context, r idempotency.ReleaseRequest) error
 	if r.NotBefore > idempotency.MaxRetention && !m.is("takes any notbefore") {
 		return &rangeError{"notbefore"}
 	}
+	if r.NotBefore > 0 && r.NotBefore < idempotency.MinLease && m.is("refuses short not-before times") {
+		return &rangeError{"notbefore"}
+	}
 	if r.Unknown > idempotency.MaxRetention && !m.is("takes any unknown") {
 		return &rangeError{"unknown"}
 	}

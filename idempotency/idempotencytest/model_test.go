@@ -175,6 +175,7 @@ func (m *model) Begin(ctx context.Context, r idempotency.BeginRequest) (idempote
 			return idempotency.Begun{}, lock.ErrSpent
 		}
 		if early > 0 && !m.is("ignores the not-before time") {
+			c.waiters = c.waiters || r.Waiting && !m.is("does not note who waits for a not-before time")
 			return idempotency.Begun{State: c.state, Remaining: early}, nil
 		}
 		if m.is("keeps a key until its stub has ended") {

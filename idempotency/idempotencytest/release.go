@@ -107,6 +107,18 @@ func releaseLaws() []law {
 			p.outlast(short)
 			p.owns(key, p.claimed(key))
 		},
+	}, {
+		name: "NotBeforeMayBeShort",
+		why:  "a handler may want to come again in a moment: a time that is refused leaves the key to a run that has failed, until its lease is over",
+		test: func(p *probe) {
+			for i, d := range []time.Duration{1, time.Microsecond, time.Millisecond} {
+				key := p.key(i)
+				a := p.claimed(key)
+				p.must(p.releaseAs(idempotency.ReleaseRequest{Key: key, Nonce: a, NotBefore: d}), "release with a short not-before time")
+				p.outlast(short)
+				p.owns(key, p.claimed(key))
+			}
+		},
 	}}
 }
 

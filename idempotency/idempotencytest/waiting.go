@@ -120,6 +120,21 @@ func waitingLaws() []law {
 			}
 		},
 	}, {
+		name:  "ListenerHearsNotBeforeEnd",
+		why:   "who waits until a key may be claimed waits too long if an operator frees it and nobody says so",
+		needs: []ability{waiting, inspection},
+		test: func(p *probe) {
+			e, in, key := listen(p), p.store.(idempotency.Inspector), p.key()
+			a := p.claimed(key)
+			p.must(p.releaseAs(idempotency.ReleaseRequest{Key: key, Nonce: a, NotBefore: long}), "release with a not-before time")
+			_, err := p.store.Begin(p.ctx(), idempotency.BeginRequest{Key: key, Nonce: p.nonce(), Lease: long, Waiting: true})
+			p.must(err, "begin by one who waits")
+			e.watch(key)
+			_, err = in.Forget(p.ctx(), key, long)
+			p.must(err, "forget")
+			e.hears(key, "when its not-before time was forgotten")
+		},
+	}, {
 		name:  "ClosedListenerIsSilent",
 		why:   "a Guard that was closed is not called any more",
 		needs: []ability{waiting},

@@ -19,6 +19,9 @@ const (
 	// smallMap is the size up to which a map is not worth rebuilding: one
 	// group of slots.
 	smallMap = 8
+	// spareTurns is how many void turns a queue may have besides one for each
+	// entry: each holds on to an entry that may be gone, uncounted.
+	spareTurns = 64
 )
 
 // entry is what is known of a key. Instants are nanoseconds since the store
@@ -114,6 +117,9 @@ func (sh *shard) end(e *entry, until int64) {
 	if e.queued == 0 || until < e.queued {
 		e.queued = until
 		sh.due.push(turn{until, e})
+		if len(sh.due) > 2*len(sh.entries)+spareTurns {
+			sh.due = sh.due.valid(len(sh.entries))
+		}
 		sh.store.sweeper.schedule(until)
 	}
 }
@@ -150,5 +156,5 @@ func (sh *shard) shrink() {
 		entries[k] = e
 	}
 	sh.entries, sh.peak = entries, left
-	sh.due = append(make(queue, 0, len(sh.due)), sh.due...)
+	sh.due = sh.due.valid(left)
 }

@@ -11,6 +11,17 @@ type turn struct {
 // one its entry is queued for is void.
 type queue []turn
 
+// valid returns the queue without its void turns, of which about n are left.
+func (q queue) valid(n int) queue {
+	kept := make(queue, 0, n+1)
+	for _, t := range q {
+		if t.entry.queued == t.at {
+			kept.push(t)
+		}
+	}
+	return kept
+}
+
 // push adds a turn.
 func (q *queue) push(t turn) {
 	h := append(*q, t)

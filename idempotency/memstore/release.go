@@ -37,13 +37,15 @@ func checkRelease(r idempotency.ReleaseRequest) error {
 	if err := checkRange("TTL", r.TTL, idempotency.MaxRetention); err != nil {
 		return err
 	}
-	if r.NotBefore > 0 {
-		if err := checkRange("NotBefore", r.NotBefore, idempotency.MaxRetention); err != nil {
-			return err
+	// These may be as short as the handler says: to refuse one would leave the key
+	// to a run that has failed.
+	for _, t := range []struct {
+		field string
+		d     time.Duration
+	}{{"NotBefore", r.NotBefore}, {"Unknown", r.Unknown}} {
+		if t.d > idempotency.MaxRetention {
+			return fmt.Errorf("memstore: %s %v is above %v: %w", t.field, t.d, idempotency.MaxRetention, idempotency.ErrInvalid)
 		}
-	}
-	if r.Unknown > 0 {
-		return checkRange("Unknown", r.Unknown, idempotency.MaxRetention)
 	}
 	return nil
 }

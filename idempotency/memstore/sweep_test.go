@@ -202,3 +202,33 @@ func TestSweepFollowsTheEnds(t *testing.T) {
 		require.Zero(t, size)
 	})
 }
+
+// What a queue knows of entries that ended long before they were to end is
+// forgotten with them: no bound counts it.
+func TestEntriesEndedEarlyLeaveNothing(t *testing.T) {
+	n := 200_000
+	if raced || testing.Short() {
+		n = 50_000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, memstore.Options{MaxEntries: 1000})
+		ctx, start := t.Context(), heap()
+		for i := range n {
+			_, err := begin(t, s, i, idempotency.MaxLease)
+			require.NoError(t, err)
+			key, nonce := numbered(i)
+			require.NoError(t, s.Release(ctx, idempotency.ReleaseRequest{Key: key, Nonce: nonce, TTL: idempotency.MinLease}))
+			if i%500 == 0 {
+				time.Sleep(time.Second)
+			}
+		}
+		time.Sleep(time.Second)
+		entries, counted := s.Size()
+		require.Zero(t, entries)
+		require.Zero(t, counted)
+		grown := heap() - start
+		t.Logf("the heap has grown by %.0f KiB", grown/1024)
+		require.Less(t, grown, float64(n)*30, "a tenth of what an entry takes")
+		runtime.KeepAlive(s)
+	})
+}

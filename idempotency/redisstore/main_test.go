@@ -1,9 +1,12 @@
 package redisstore_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/semel-go/semel/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m, "idempotency/redisstore", "internal/redisclient") }
+func TestMain(m *testing.M) {
+	os.Exit(leaktest.Main(m, "idempotency/redisstore", "internal/redisclient"))
+}

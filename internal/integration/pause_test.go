@@ -83,7 +83,9 @@ func TestOneLostRenewalReply(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				require.Len(t, d.of(observe.RenewFailed), 1)
+				if failed := d.of(observe.RenewFailed); len(failed) != 1 {
+					return fmt.Errorf("one renewal was lost, and these have failed: %v", failed)
+				}
 				require.Empty(t, d.of(observe.Lost))
 				return nil
 			})

@@ -242,9 +242,9 @@ func (h *Holding) backoff() time.Duration {
 }
 
 // next returns when h is due: for renewal or for its window's end. While an
-// extension is under way only the end is.
+// extension is under way, and after Close, only the end is. k.mu is held.
 func (h *Holding) next() int64 {
-	if h.busy {
+	if h.busy || h.k.closed {
 		return h.endMono.Load()
 	}
 	return min(h.renewAt, h.endMono.Load())

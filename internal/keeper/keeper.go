@@ -220,8 +220,8 @@ func (k *Keeper) Close(ctx context.Context, cause error) error {
 			rest = append(rest, e.holding)
 		}
 	}
-	if k.timer != nil && len(k.agenda) == 0 {
-		k.timer.Stop()
+	if k.timer != nil && len(k.agenda) == 0 && k.timer.Stop() {
+		k.armed = 0 // what is still under way may need it again
 	}
 	k.mu.Unlock()
 	for _, h := range rest {

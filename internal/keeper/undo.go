@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -30,7 +31,11 @@ type undoer struct {
 type doubt struct {
 	Doubt
 	since Instant // when its request could no longer be sent
+	err   error   // of the last try
 }
+
+// errWaited is the end of a doubt that expired while others were undone.
+var errWaited = errors.New("expired before it could be undone")
 
 const (
 	maxUndoers  = 8
@@ -43,7 +48,7 @@ const (
 func (k *Keeper) Undo(d Doubt) {
 	u := &k.undoer
 	u.mu.Lock()
-	u.queue = append(u.queue, doubt{d, Now()})
+	u.queue = append(u.queue, doubt{Doubt: d, since: Now(), err: errWaited})
 	start := u.runners < maxUndoers
 	if start {
 		u.runners++
@@ -80,8 +85,14 @@ func (u *undoer) next() (d doubt, ok bool) {
 func (u *undoer) run() {
 	fails := 0
 	for d, ok := u.next(); ok; d, ok = u.next() {
-		err := d.Undo()
-		if err == nil {
+		// What has expired by itself is not tried any more: where one of many
+		// servers is away, its doubts would keep those of the others waiting.
+		if d.since.Elapsed() >= d.Life() {
+			d.Settled(d.err)
+			continue
+		}
+		d.err = d.Undo()
+		if d.err == nil {
 			fails = 0
 		} else if d.since.Elapsed() < d.Life() && u.k.Pause(undoPause<<min(fails, undoDoubled)) {
 			fails++
@@ -90,7 +101,7 @@ func (u *undoer) run() {
 			u.mu.Unlock()
 			continue
 		}
-		d.Settled(err)
+		d.Settled(d.err)
 	}
 }
 

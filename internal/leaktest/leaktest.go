@@ -17,19 +17,20 @@ import (
 // that were told to end at the end of a test are not waited for by each.
 const patience = 5 * time.Second
 
-// Main runs m's tests and exits: with 1 if they failed, or if a goroutine is
-// still running code of one of pkgs, which are import paths or the ends of them.
-func Main(m *testing.M, pkgs ...string) {
+// Main runs m's tests and returns the code to exit with: 1 if they failed, or if
+// a goroutine is still running code of one of pkgs, which are import paths or the
+// ends of them.
+func Main(m *testing.M, pkgs ...string) int {
 	code := m.Run()
 	left := Running(pkgs...)
 	for end := time.Now().Add(patience); left != "" && time.Now().Before(end); left = Running(pkgs...) {
 		time.Sleep(time.Millisecond)
 	}
 	if left != "" && code == 0 {
-		fmt.Printf("still running after the tests:\n%s\n", left)
-		code = 1
+		fmt.Fprintf(os.Stderr, "still running after the tests:\n%s\n", left)
+		return 1
 	}
-	os.Exit(code)
+	return code
 }
 
 // Running returns the stacks of the goroutines that run code of one of pkgs.

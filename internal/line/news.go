@@ -19,10 +19,13 @@ type news struct {
 	closed   bool
 }
 
+// watch listens for key, unless nobody wants that any more: who asked for it may
+// have been given something meanwhile, and whoever left the line last has done
+// its unwatch already.
 func (n *news) watch(key string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.closed {
+	if n.closed || !n.wanted(key) {
 		return
 	}
 	if n.listener == nil {
@@ -35,17 +38,18 @@ func (n *news) watch(key string) {
 func (n *news) unwatch(key string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.listener == nil {
-		return
-	}
-	s := n.lines.Shard(key)
-	s.Lock()
-	ln := s.lines[key]
-	wanted := ln != nil && ln.watched
-	s.Unlock()
-	if !wanted {
+	if n.listener != nil && !n.wanted(key) {
 		n.listener.Unwatch(key)
 	}
+}
+
+// wanted reports whether somebody in the line of key wants to hear of it.
+func (n *news) wanted(key string) bool {
+	s := n.lines.Shard(key)
+	s.Lock()
+	defer s.Unlock()
+	ln := s.lines[key]
+	return ln != nil && ln.watched
 }
 
 // hear wakes the asker of key.

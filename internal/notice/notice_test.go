@@ -1,6 +1,7 @@
 package notice_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,7 +10,7 @@ import (
 	"github.com/semel-go/semel/internal/notice"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m, "internal/notice") }
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m, "internal/notice")) }
 
 func TestBoard(t *testing.T) {
 	t.Parallel()

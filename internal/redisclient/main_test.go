@@ -1,9 +1,10 @@
 package redisclient_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/semel-go/semel/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m, "internal/redisclient") }
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m, "internal/redisclient")) }

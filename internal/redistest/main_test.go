@@ -1,9 +1,10 @@
 package redistest_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/semel-go/semel/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m, "internal/redistest") }
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m, "internal/redistest")) }

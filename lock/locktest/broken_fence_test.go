@@ -125,6 +125,23 @@ func brokenFences() []brokenBackend {
 				return m.Raise(ctx, key, nonce, fence/100*100)
 			}
 		}),
+		mistake("RaiseLiftsFence", "sets a raised fence back at a release", func(w *wrong, m *memlock.Backend) {
+			var last uint64
+			w.release = func(ctx context.Context, req lock.ReleaseRequest) error {
+				if req.Fence != 0 {
+					last = req.Fence
+				}
+				return m.Release(ctx, req)
+			}
+			w.acquire = func(ctx context.Context, req lock.Request) (lock.Grant, error) {
+				g, err := m.Acquire(ctx, req)
+				if err == nil && last != 0 {
+					last++
+					g.Fence = last
+				}
+				return g, err
+			}
+		}),
 		mistake("RaiseLiftsFence", "raises whoever the owner is", func(w *wrong, m *memlock.Backend) {
 			w.raise = func(ctx context.Context, key, nonce string, fence uint64) error {
 				if now := state(m, key); now.State == lock.StateHeld {

@@ -100,7 +100,7 @@ func raiseLiftsFence(p *probe) {
 	raiser := p.backend.(lock.Raiser)
 	a, b := p.nonce(), p.nonce()
 	p.fails(raiser.Raise(p.ctx(), "key", a, 1), lock.ErrExpired, "raise of a key that nobody ever held")
-	g := p.take("key", a, long)
+	g := p.reserve("key", a, long, 3)
 	p.fails(raiser.Raise(p.ctx(), "key", b, math.MaxInt64), lock.ErrTaken, "raise by a stranger")
 	// Odd digits at the end, which a conversion to floating point or a short
 	// format would lose.
@@ -108,7 +108,9 @@ func raiseLiftsFence(p *probe) {
 	p.must(raiser.Raise(p.ctx(), "key", a, high), "raise by the owner")
 	p.must(raiser.Raise(p.ctx(), "key", a, g.Fence), "raise to less than the last fence")
 	p.owns("key", a)
-	p.give("key", a)
+	// The owner gives back what it was granted, and knows nothing of the raise.
+	err := p.backend.Release(p.ctx(), lock.ReleaseRequest{Key: "key", Nonce: a, TTL: long, Fence: g.Fence})
+	p.must(err, "release by the owner")
 	p.fails(raiser.Raise(p.ctx(), "key", a, high), lock.ErrExpired, "raise after the release")
 	for last := high; last < high+20; {
 		b = p.nonce()

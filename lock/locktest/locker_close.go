@@ -64,6 +64,36 @@ func lockerCloseLaws() []law {
 			p.freeForAll("key")
 		},
 	}, {
+		name: "LockerCloseWaitsForLost",
+		why:  "work that has lost its lease goes on until it notices: a process that stops in order waits for that, too, and the work learns what it lost",
+		test: func(p *probe) {
+			f := newFaulty(p.backend)
+			l := p.locker(f, lock.Options{TTL: p.short, NoRenew: true})
+			lost, end := make(chan struct{}), make(chan struct{})
+			done := make(chan error, 1)
+			go func() {
+				done <- l.Do(p.ctx(), "key", func(ctx context.Context) error {
+					<-ctx.Done()
+					close(lost)
+					<-end
+					return nil
+				})
+			}()
+			await(p, lost, "the end of the context of a lease that is not renewed")
+			p.outlast(p.short)
+			closed := make(chan error, 1)
+			go func() { closed <- l.Close(p.ctx()) }()
+			select {
+			case err := <-closed:
+				close(end)
+				p.Fatalf("Close returned %v while a function was under way that had lost its lease", err)
+			case <-time.After(50 * time.Millisecond):
+			}
+			close(end)
+			p.fails(await(p, done, "the end of Do"), lock.ErrLost, "Do that lost its lease while its Locker was closed")
+			p.must(await(p, closed, "the end of Close"), "Close")
+		},
+	}, {
 		name: "LockerCloseLeavesNoGoroutine",
 		why:  "a process that opens and closes Lockers must not fill up with what they leave behind",
 		test: lockerCloseLeavesNoGoroutine,

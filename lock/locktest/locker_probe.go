@@ -15,8 +15,8 @@ import (
 func lockerLaws() []law {
 	var all []law
 	for _, some := range [][]law{
-		lockerExclusionLaws(), lockerWaitingLaws(), lockerTurnLaws(), lockerWindowLaws(),
-		lockerReleaseLaws(), lockerDoubtLaws(), lockerJobLaws(), lockerCloseLaws(),
+		lockerExclusionLaws(), lockerWaitingLaws(), lockerFairnessLaws(), lockerTurnLaws(), lockerWindowLaws(),
+		lockerReleaseLaws(), lockerDoubtLaws(), lockerJobLaws(), lockerPanicLaws(), lockerCloseLaws(),
 	} {
 		all = append(all, some...)
 	}

@@ -66,6 +66,19 @@ func lockerTurnLaws() []law {
 			p.released(got.lease)
 		},
 	}, {
+		name: "LockerOptionsSurviveHandOver",
+		why:  "a caller's own observer is told what becomes of the caller's lease, whoever had the key before",
+		test: func(p *probe) {
+			one, two := &diary{}, &diary{}
+			l := p.locker(p.backend, lock.Options{Observer: one})
+			_, present := p.handedOver(l, l.With(lock.Options{Observer: two}), one)
+			before := len(two.of(observe.Released))
+			p.released(present)
+			if len(two.of(observe.Released)) != before+1 {
+				p.Fatal("the observer of a caller was not told that its lease was released")
+			}
+		},
+	}, {
 		name: "LockerNoTurnAfterRelease",
 		why:  "once a release was sent the key may be free, whatever its answer: handing it on after that makes two owners",
 		test: lockerNoTurnAfterRelease,

@@ -3,7 +3,6 @@ package locktest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -49,12 +48,6 @@ func lockerWaitingLaws() []law {
 		name: "LockerQueueIsInOrder",
 		why:  "callers of one process get the key in the order in which they came: none is overtaken for ever",
 		test: lockerQueueIsInOrder,
-	}, {
-		name: "LockerIsFairToOtherProcesses",
-		why:  "a process that hands its key on to itself for as long as it likes starves all others",
-		// Who has to poll finds the key free by luck alone.
-		needs: []ability{waiting},
-		test:  lockerIsFairToOtherProcesses,
 	}, {
 		name: "LockerAbandonedWaitLeavesNothing",
 		why:  "a caller that has gone must neither keep its place nor be handed the key",
@@ -252,48 +245,4 @@ func lockerQueueIsInOrder(p *probe) {
 		return
 	}
 	p.Fatalf("%d callers did not come to stand in one queue in any of several attempts", callers)
-}
-
-func lockerIsFairToOtherProcesses(p *probe) {
-	busy, other := p.locker(p.backend, lock.Options{}), p.locker(p.backend, lock.Options{})
-	ctx, stop := context.WithCancel(p.Context())
-	defer stop()
-	done := make(chan error, 4)
-	for range cap(done) {
-		go func() {
-			for ctx.Err() == nil {
-				err := busy.Do(ctx, "key", func(context.Context) error {
-					time.Sleep(time.Millisecond)
-					return nil
-				})
-				if err != nil && ctx.Err() == nil {
-					done <- fmt.Errorf("Do returned %w", err)
-					return
-				}
-			}
-			done <- nil
-		}()
-	}
-	var failed error
-	for range 3 {
-		time.Sleep(10 * time.Millisecond)
-		lease, err := other.Acquire(p.ctx(), "key")
-		if err != nil {
-			failed = fmt.Errorf("Acquire beside a busy process returned %w", err)
-			break
-		}
-		if err := lease.Release(p.ctx()); err != nil {
-			failed = fmt.Errorf("Release beside a busy process returned %w", err)
-			break
-		}
-	}
-	stop()
-	for range cap(done) {
-		if err := await(p, done, "the end of a busy caller"); failed == nil {
-			failed = err
-		}
-	}
-	if failed != nil {
-		p.Fatal(failed)
-	}
 }

@@ -21,8 +21,8 @@ func mutations() []mutation {
 	return []mutation{
 		{
 			[]string{"LockerExcludes", "LockerHandsOnRealOwnership"}, "hands a key on and gives it back as well",
-			one("lock/lease.go", "		l.released = true\n		tell(ctx, g.observer, observe.Event{Kind: observe.HandedOver",
-				"		l.released = true\n		if MUTANT { r := &release{core: c, req: ReleaseRequest{Key: g.key, Nonce: g.nonce, TTL: g.TTL}}; _ = r.send(ctx, g.timeout) }\n		tell(ctx, g.observer, observe.Event{Kind: observe.HandedOver"),
+			one("lock/lease.go", "		l.released = true\n		tell(ctx, l.o.Observer, observe.Event{Kind: observe.HandedOver",
+				"		l.released = true\n		if MUTANT { r := &release{core: c, req: ReleaseRequest{Key: g.key, Nonce: g.nonce, TTL: g.TTL}}; _ = r.send(ctx, l.o.Timeout) }\n		tell(ctx, l.o.Observer, observe.Event{Kind: observe.HandedOver"),
 		},
 		{
 			[]string{"LockerFencesRise"}, "hands the same fence on",
@@ -50,15 +50,19 @@ func mutations() []mutation {
 		},
 		{
 			[]string{"LockerIsFairToOtherProcesses"}, "hands a key on while another process waits",
-			one("lock/grant.go", "err != nil || x.answer.Waiters ||", "err != nil || !MUTANT && x.answer.Waiters ||"),
+			one("lock/grant.go", "err != nil || g.rivals ||", "err != nil || !MUTANT && g.rivals ||"),
+		},
+		{
+			[]string{"LockerIsFairToFartherProcesses"}, "asks at once for what it gave back for another's sake",
+			one("lock/release.go", "	yields := g.rivals\n", "	yields := g.rivals && !MUTANT\n"),
 		},
 		{
 			[]string{"LockerAbandonedWaitLeavesNothing"}, "keeps the place of who has gone",
-			one("lock/acquire.go", "	gift := a.Leave()\n", "	var gift any\n	if err == nil || !MUTANT { gift = a.Leave() }\n"),
+			one("lock/acquire.go", "	gift := a.Leave()\n", "	var gift any\n	if lease != nil || !MUTANT { gift = a.Leave() }\n"),
 		},
 		{
 			[]string{"LockerCancelledWaitersAreNotOwners"}, "forgets a lease that was handed to who has gone",
-			one("lock/acquire.go", "a.core.keeper.Go(func() { _ = late.Release(ctx) })", "_ = late; if !MUTANT { a.core.keeper.Go(func() { _ = late.Release(ctx) }) }"),
+			one("lock/acquire.go", "	if late, ok := gift.(*Lease); ok && lease == nil {", "	if late, ok := gift.(*Lease); ok && lease == nil && !MUTANT {"),
 		},
 		{
 			[]string{"LockerStaleLeaseIsPowerless"}, "releases whichever turn it is",
@@ -76,6 +80,19 @@ func mutations() []mutation {
 			one("lock/grant.go", "|| a.o.TTL > g.TTL || a.o.Margin > g.Margin ||", "|| !MUTANT && (a.o.TTL > g.TTL || a.o.Margin > g.Margin) ||"),
 		},
 		{
+			[]string{"LockerOptionsSurviveHandOver"}, "tells the observer of who had the key first",
+			one("lock/grant.go", "o: heir.o,", "o: mutated(MUTANT, l.o, heir.o),"),
+		},
+		{
+			[]string{"LockerObserverPanics"}, "keeps the place of a caller whose observer has panicked",
+			one("lock/acquire.go", "		if !over {", "		if !over && !MUTANT {"),
+		},
+		{
+			[]string{"LockerCloseWaitsForLost"}, "does not wait for what has lost its lease",
+			one("lock/do.go", "	defer l.core.keeper.Exit()\n	lease, err := l.acquire(ctx, key, terms{tied: true})\n",
+				"	defer func() { if !MUTANT { l.core.keeper.Exit() } }()\n	lease, err := l.acquire(ctx, key, terms{tied: true})\n	if MUTANT { l.core.keeper.Exit() }\n"),
+		},
+		{
 			[]string{"LockerNoTurnAfterRelease"}, "hands a key on after its release was sent",
 			[]edit{
 				{"lock/lease.go", "	if trusted && keep <= 0 &&", "	if (trusted || MUTANT) && keep <= 0 &&"},
@@ -89,7 +106,7 @@ func mutations() []mutation {
 		},
 		{
 			[]string{"LockerTrustsFromTheSend"}, "counts the window from the answer to the extend",
-			one("lock/extension.go", "	x.grant.End(x.start,", "	x.grant.End(mutated(MUTANT, keeper.Now(), x.start),"),
+			one("lock/extension.go", "	g.End(x.start,", "	g.End(mutated(MUTANT, keeper.Now(), x.start),"),
 		},
 		{
 			[]string{"LockerTrustsRenewalsFromTheSend"}, "counts the window from the answer to the renewal",

@@ -88,7 +88,7 @@ func (b *Backend) Raise(ctx context.Context, key, nonce string, fence uint64) er
 	if err != nil {
 		return fmt.Errorf("memlock: raise: %w", err)
 	}
-	e.last = max(e.last, fence)
+	e.last, e.raised = max(e.last, fence), true
 	return nil
 }
 

@@ -147,7 +147,7 @@ func (b *Backend) release(req lock.ReleaseRequest) (tell bool, err error) {
 	switch {
 	case e != nil && e.nonce == req.Nonce && e.state == lock.StateHeld:
 		tell = e.waiters
-		if req.Fence >= e.first && req.Fence < e.last {
+		if !e.raised && req.Fence >= e.first && req.Fence < e.last {
 			e.last = req.Fence
 		}
 		if req.Keep > 0 {

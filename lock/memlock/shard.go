@@ -31,8 +31,10 @@ type entry struct {
 	state lock.State
 	// first and block are the fences that the grant reserved, kept for a resend.
 	first, block uint64
-	// last is the last fence reserved for the key.
+	// last is the last fence reserved for the key. Once it was raised, no
+	// release may set it back.
 	last    uint64
+	raised  bool
 	waiters bool
 	// until is when the entry ends.
 	until time.Time
@@ -84,7 +86,7 @@ func (s *shard) grant(e *entry, req lock.Request, now time.Time) (lock.Grant, er
 		return lock.Grant{}, err
 	}
 	e.nonce, e.waiters = req.Nonce, false
-	e.first, e.block = first, req.Block
+	e.first, e.block, e.raised = first, req.Block, false
 	s.turn(e, lock.StateHeld, now.Add(req.TTL))
 	return lock.Grant{Fence: first, Block: req.Block}, nil
 }

@@ -22,10 +22,11 @@ if value then
     return -1
   else
     -- A copy of the request that made the grant. The lease may have been
-    -- extended since, for longer than the copy asks: never shorten it.
-    if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
-      redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    end
+    -- extended since, for longer than the copy asks: never shorten it. Something
+    -- is written in any case, so that a WAIT behind it covers the grant.
+    local ttl, left = ARGV[2], redis.call('PTTL', KEYS[1])
+    if left > tonumber(ttl) then ttl = string.format('%.0f', left) end
+    redis.call('PEXPIRE', KEYS[1], ttl)
     return string.sub(value, 27, 42)
   end
 end

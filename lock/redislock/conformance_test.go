@@ -176,6 +176,9 @@ func contents(t *testing.T, rdb redis.UniversalClient, prefix string) map[string
 			if left == -2 {
 				continue
 			}
+			if left == 0 {
+				left = time.Millisecond // its last
+			}
 			mu.Lock()
 			all[name] = content{value, left}
 			mu.Unlock()

@@ -82,6 +82,27 @@ func TestEnoughReplicas(t *testing.T) {
 	s.noneForever(t)
 }
 
+// What a WAIT covers is the last write of its connection, and a copy of a
+// request comes on another one: it has to write, even if it changes nothing.
+func TestCopyWritesForItsWait(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := connect(t, server.Addr())
+	g := s.acquire(t, "k", "me")
+	_, err := s.Extend(t.Context(), lock.Request{Key: "k", Nonce: "me", TTL: 2 * ttl})
+	require.NoError(t, err)
+	written := func() string {
+		persistence, err := server.Info("persistence")
+		require.NoError(t, err)
+		return persistence["rdb_changes_since_last_save"]
+	}
+	before := written()
+	require.Equal(t, g, s.acquire(t, "k", "me"))
+	require.NotEqual(t, before, written())
+	_, left := s.raw(t, "k")
+	require.Greater(t, left, ttl, "it shortens nothing")
+}
+
 // expireNow removes a key as its expiry would.
 func (s store) expireNow(t *testing.T, key string) {
 	t.Helper()

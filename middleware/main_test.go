@@ -1,0 +1,12 @@
+package middleware_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/semel-go/semel/internal/leaktest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(leaktest.Main(m, "semel/middleware", "internal/response", "semel/idempotency", "internal/keeper"))
+}
