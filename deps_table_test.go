@@ -187,7 +187,7 @@ func importTable() []rule {
 		},
 		{
 			pkg:     "cmd/semel",
-			imports: []string{"idempotency", "idempotency/redisstore", "lock/redislock", goRedis},
+			imports: []string{"idempotency", "idempotency/redisstore", "internal/response", "lock/redislock", goRedis},
 			tests:   []string{"internal/redistest", testify, miniredis},
 			why:     "the program uses the library as a user would, and brings no module that the library does not",
 		},

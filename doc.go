@@ -8,8 +8,10 @@
 //     of a key, with its backends below it;
 //   - [github.com/semel-go/semel/idempotency]: one run per key, whose outcome
 //     is recorded and replayed, with its stores below it;
-//   - [github.com/semel-go/semel/idempotency]: a function takes effect once per
-//     key, and its outcome is replayed; with its stores below it;
+//   - [github.com/semel-go/semel/middleware]: HTTP requests with an
+//     Idempotency-Key, for net/http and chi;
+//   - [github.com/semel-go/semel/middleware/webhook]: providers' webhooks,
+//     verified first and handled once, with the providers below it;
 //   - [github.com/semel-go/semel/observe]: the events in which the parts tell
 //     what they do.
 package semel

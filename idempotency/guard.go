@@ -137,7 +137,7 @@ func (c *core) node(h *keeper.Holding) string {
 // ended.
 func tell(ctx context.Context, o observe.Observer, key Digest, e observe.Event) {
 	if o != nil {
-		e.Time, e.Key = time.Now(), key.String()
+		e.Time, e.Key, e.Digested = time.Now(), key.String(), true
 		o.Observe(ctx, e)
 	}
 }

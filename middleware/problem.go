@@ -51,7 +51,7 @@ func newProblem(code Code, cause error) Problem {
 }
 
 // ServeHTTP answers with p: application/problem+json that no cache may store.
-// It is what a function in Options.Problem replaces, and may call.
+// It is what a function in IdempotencyOptions.Problem replaces, and may call.
 func (p Problem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := json.Marshal(p)
 	if err != nil { // a time that RFC 3339 cannot write

@@ -11,7 +11,7 @@ import (
 // request of which it is not known who sent it; OnReplay may, too. It is
 // answered with 401. The header WWW-Authenticate, which RFC 9110 (section
 // 15.5.2) wants there, only the authentication knows: let it stand before this
-// middleware and answer itself, or set the header in Options.Problem.
+// middleware and answer itself, or set the header in IdempotencyOptions.Problem.
 var ErrNoPrincipal = errors.New("middleware: no principal")
 
 // SharedScope returns a scope function which says that all callers share their

@@ -56,6 +56,10 @@ type Event struct {
 	// and has no bound on its cardinality: do not use it as a metric's label,
 	// and log [Event.Digest] in its stead.
 	Key string
+	// Digested says that Key is a digest already, as those of package
+	// idempotency are: the name by which cmd/semel knows the record. It may be
+	// logged as it is.
+	Digested bool
 	// Fence is the fencing token of the lease that the event is about.
 	Fence uint64
 	// Wait is how long the caller waited.

@@ -8,9 +8,9 @@ import (
 // SlogOptions configures [Slog]. The zero value is ready to use.
 type SlogOptions struct {
 	// Levels overrides the level of single kinds.
-	// Default: warn for Lost, RenewFailed, Unavailable, ReleaseFailed and
-	// CompensationFailed; info for ReleaseUnsure and Compensated; debug for
-	// everything else.
+	// Default: error for CompleteRefused, after which an effect may have
+	// happened twice; warn for what failed, was refused, or needs a person;
+	// info for what was mended; debug for the ordinary course of things.
 	Levels map[Kind]slog.Level
 	// ShowKeys logs keys as they are. Set it only if keys hold no personal
 	// data. Default: false, the key's digest is logged.
@@ -21,15 +21,27 @@ type SlogOptions struct {
 // the message "semel: " and the kind. A nil logger means [slog.Default], asked
 // anew for each event. Times are logged in seconds.
 func Slog(logger *slog.Logger, o SlogOptions) Observer {
-	levels := map[Kind]slog.Level{
-		Lost: slog.LevelWarn, RenewFailed: slog.LevelWarn, Unavailable: slog.LevelWarn,
-		ReleaseFailed: slog.LevelWarn, CompensationFailed: slog.LevelWarn,
-		ReleaseUnsure: slog.LevelInfo, Compensated: slog.LevelInfo,
-	}
+	levels := defaultLevels()
 	for k, l := range o.Levels {
 		levels[k] = l
 	}
 	return &slogObserver{logger: logger, levels: levels, showKeys: o.ShowKeys}
+}
+
+// defaultLevels returns the levels of what is not debug.
+func defaultLevels() map[Kind]slog.Level {
+	levels := map[Kind]slog.Level{CompleteRefused: slog.LevelError}
+	for _, k := range []Kind{
+		Lost, RenewFailed, Unavailable, ReleaseFailed, CompensationFailed,
+		RunFailed, RunUnknown, RunUnguarded, CompleteFailed, ResultDropped, ResultUnavailable, OutcomeUnknown, Mismatch,
+		EvictionPossible, DeliveryRefused, Refused, Overrun,
+	} {
+		levels[k] = slog.LevelWarn
+	}
+	for _, k := range []Kind{ReleaseUnsure, Compensated, CompletedLate} {
+		levels[k] = slog.LevelInfo
+	}
+	return levels
 }
 
 type slogObserver struct {

@@ -31,8 +31,11 @@ func plain(w http.ResponseWriter, status int, text string) {
 
 // busy answers that the provider shall come again after d.
 func busy(w http.ResponseWriter, status int, d time.Duration) {
-	seconds := max(1, int64((d+time.Second-1)/time.Second))
-	w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+	seconds := int64(d / time.Second)
+	if d%time.Second > 0 {
+		seconds++
+	}
+	w.Header().Set("Retry-After", strconv.FormatInt(max(1, seconds), 10))
 	plain(w, status, laterText)
 }
 

@@ -5,15 +5,16 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 )
 
 // What reading a body can fail with, besides the transport's own errors.
 var (
-	errTooLarge = errors.New("webhook: the body is too large")
-	errEncoding = errors.New("webhook: the body has a Content-Encoding")
-	errEncoded  = errors.New("webhook: the body is not what its Content-Encoding says")
+	errTooLarge = Refuse(TooLarge, nil)
+	errEncoding = Refuse(Malformed, errors.New("the body has a Content-Encoding"))
+	errEncoded  = Refuse(Malformed, errors.New("the body is not what its Content-Encoding says"))
 )
 
 // firstRead is how much memory a body of unknown length gets to begin with, and
@@ -55,12 +56,8 @@ func readAll(from io.Reader, length, limit int64) ([]byte, error) {
 		return nil, nil
 	}
 	var buf bytes.Buffer
-	room := min(length+1, firstRead, limit+1)
-	if length < 0 {
-		room = min(512, limit+1)
-	}
-	buf.Grow(int(room))
-	_, err := buf.ReadFrom(io.LimitReader(from, limit+1))
+	buf.Grow(int(min(max(length, 0), firstRead, limit)) + bytes.MinRead) // which ReadFrom wants free to find the end
+	_, err := buf.ReadFrom(io.LimitReader(from, min(limit, math.MaxInt64-1)+1))
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)), int64(buf.Len()) > limit:
 		return nil, errTooLarge

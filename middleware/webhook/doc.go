@@ -37,6 +37,9 @@
 //	a duplicate while the first is running     409 with Retry-After, or waits and gets the first's answer
 //	a duplicate of what is done                the recorded answer
 //
+// A handler whose claim says otherwise than its answer, Release or Unknown where
+// it wrote 2xx, is answered for with 503.
+//
 // The answer is recorded before it is sent: a provider that has seen 2xx never
 // meets the handler again while the record is kept.
 //

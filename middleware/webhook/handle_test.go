@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -102,7 +105,8 @@ func TestSteering(t *testing.T) {
 			{"permanent", func(c *idempotency.Claim) { c.Permanent(errBoom) }, 500, 200, 200, 1},
 			{"permanent and fine", func(c *idempotency.Claim) { c.Permanent(errBoom) }, 204, 204, 204, 1},
 			{"keep", (*idempotency.Claim).Keep, 500, 200, 200, 1},
-			{"release", (*idempotency.Claim).Release, 200, 200, 200, 2},
+			{"release", (*idempotency.Claim).Release, 200, 503, 503, 2},
+			{"release and failed", (*idempotency.Claim).Release, 502, 502, 502, 2},
 			{"unknown", (*idempotency.Claim).Unknown, 200, 503, 503, 1},
 			{"unknown and failed", (*idempotency.Claim).Unknown, 502, 502, 503, 1},
 		} {
@@ -121,6 +125,34 @@ func TestSteering(t *testing.T) {
 			require.Equal(t, tc.runs, runs, tc.name)
 		}
 	})
+}
+
+// TestSwallowedErrors: middleware between Once and Handle makes a 200 of every
+// answer. What is not recorded is not answered as done.
+func TestSwallowedErrors(t *testing.T) {
+	t.Parallel()
+	e := inMemory(t, idempotency.Options{})
+	for id, err := range map[string]error{"ordinary": errBoom, "unknown": idempotency.Unknown(errBoom), "later": idempotency.RetryAfter(time.Hour, errBoom)} {
+		h := webhook.Handle(func(context.Context, webhook.Event) error { return err })
+		s := e.serve(t, maker{}, webhook.Options{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h.ServeHTTP(newWriter(), r)
+			w.WriteHeader(http.StatusOK)
+		}))
+		got := s.deliver(t, fmt.Sprintf(`{"id":%q}`, id))
+		require.Equal(t, http.StatusServiceUnavailable, got.status, id)
+		require.Equal(t, "5", got.header.Get("Retry-After"), id)
+	}
+}
+
+// TestRetryAfterForEver: what does not fit into a duration's arithmetic is long,
+// not short.
+func TestRetryAfterForEver(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t, idempotency.Options{}).serve(t, maker{}, webhook.Options{},
+		webhook.Handle(func(context.Context, webhook.Event) error { return idempotency.RetryAfter(math.MaxInt64, errBoom) }))
+	got := s.deliver(t, evt1)
+	require.Equal(t, http.StatusServiceUnavailable, got.status)
+	require.Equal(t, "9223372037", got.header.Get("Retry-After"))
 }
 
 func TestHandleAlone(t *testing.T) {
@@ -208,6 +240,35 @@ func TestBatches(t *testing.T) {
 		mu.Unlock()
 		require.Equal(t, 200, s.deliver(t, `[{"id":"after"},{"id":"fails"},{"id":"after"}]`).status)
 		ranOnce("after")
+	})
+}
+
+// TestBatchesWait: a batch waits as long as one delivery does, not for as long
+// per event.
+func TestBatchesWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := inMemory(t, idempotency.Options{})
+		end := make(chan struct{})
+		var held sync.WaitGroup
+		h := webhook.Once(e.guard, "x", maker{}, webhook.Options{Wait: time.Minute})(
+			http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }))
+		deliver := func(body string) int {
+			w := newWriter()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+			r.Header.Set("Maker-Signature", signature([]byte(body)))
+			h.ServeHTTP(w, r)
+			return w.status
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			held.Go(func() { deliver(fmt.Sprintf(`{"id":%q}`, id)) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		require.Equal(t, http.StatusConflict, deliver(`[{"id":"a"},{"id":"b"},{"id":"c"}]`))
+		require.Equal(t, time.Minute, time.Since(began))
+		close(end)
+		held.Wait()
 	})
 }
 

@@ -21,7 +21,8 @@ import (
 // as the request's body; [Handle] makes one of a function. Its context is not
 // the request's, see Options.MaxRun. Its answer is held back until it is
 // recorded: at most 64 KiB of the body are kept and sent, and it can neither
-// stream nor take the connection over.
+// stream nor take the connection over. A delivery that already has the event's
+// claim, since Once stands twice in its way, passes.
 //
 // It is called in a route table, and so it panics on a programmer's mistake: a
 // nil guard or verifier, an empty endpoint, an option out of its range, or a
@@ -35,12 +36,12 @@ func Once(guard *idempotency.Guard, endpoint string, verifier Verifier, o Option
 	case verifier == nil:
 		panic("webhook: Once: nil verifier")
 	}
-	if err := o.validate(); err != nil {
-		panic("webhook: Once: " + err.Error())
-	}
 	var p Policy
 	if a, ok := verifier.(Adviser); ok {
 		p = a.Policy()
+	}
+	if err := o.validate(p); err != nil {
+		panic("webhook: Once: " + err.Error())
 	}
 	if p.OK == 0 {
 		p.OK = http.StatusOK
@@ -74,6 +75,7 @@ type endpointOf struct {
 func (e *endpointOf) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(r, e.o.MaxBody, e.o.Decompress)
 	if err != nil {
+		e.tell(r.Context(), observe.DeliveryRefused, err)
 		e.unread(w, err)
 		return
 	}
@@ -141,7 +143,10 @@ func (e *endpointOf) bind(ctx context.Context, d Delivery, body []byte) error {
 // if the sender is genuine.
 func hint(err error, r *http.Request, body []byte) error {
 	var refused *RefusedError
-	if !errors.As(err, &refused) || refused.Reason != NoMatch || r.ContentLength < 0 || r.ContentLength == int64(len(body)) {
+	if !errors.As(err, &refused) || refused.Reason != NoMatch {
+		return err
+	}
+	if r.ContentLength < 0 || r.ContentLength == int64(len(body)) || r.Header.Get("Content-Encoding") != "" {
 		return err
 	}
 	return fmt.Errorf("%w (the body has %d bytes and Content-Length says %d: middleware before Once has changed it)",

@@ -133,6 +133,37 @@ func TestOncePatience(t *testing.T) {
 	<-first
 }
 
+// TestOnceGuardWait: the Guard's Wait is that of its other users.
+func TestOnceGuardWait(t *testing.T) {
+	t.Parallel()
+	e := inMemory(t, idempotency.Options{Wait: time.Hour})
+	running, end := make(chan struct{}), make(chan struct{})
+	s := e.serve(t, maker{}, webhook.Options{}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(running); <-end }))
+	first := make(chan reply)
+	go func() { first <- s.deliver(t, evt1) }()
+	<-running
+	require.Equal(t, http.StatusConflict, s.deliver(t, evt1).status)
+	close(end)
+	<-first
+}
+
+// TestOnceTwice: Once stands twice in the way of a delivery.
+func TestOnceTwice(t *testing.T) {
+	t.Parallel()
+	e := inMemory(t, idempotency.Options{})
+	once := webhook.Once(e.guard, "billing", maker{}, webhook.Options{})
+	runs, results := 0, []error{errBoom, webhook.Permanent(errBoom)}
+	s := newSite(t, once(once(webhook.Handle(func(context.Context, webhook.Event) error { runs++; return results[runs-1] }))))
+	require.Equal(t, http.StatusInternalServerError, s.deliver(t, evt1).status)
+	for _, replayed := range []bool{false, true} {
+		got := s.deliver(t, evt1)
+		require.Equal(t, http.StatusOK, got.status)
+		require.Equal(t, replayed, got.replayed())
+	}
+	require.Equal(t, 2, runs)
+	require.Equal(t, http.StatusUnauthorized, s.send(t, evt1, "wrong").status)
+}
+
 func TestOnceEndpoints(t *testing.T) {
 	eachStore(t, idempotency.Options{}, func(t *testing.T, e env) {
 		runs := map[string]int{}
@@ -322,6 +353,9 @@ func TestOncePanicsOnMistakes(t *testing.T) {
 		"webhook: Once: MaxRun is negative":  func() { webhook.Once(e.guard, "x", maker{}, webhook.Options{MaxRun: -1}) },
 		"webhook: Once: idempotency: invalid argument: Options.Retention is 1s, must be from the Lease (30s) to 87600h0m0s": func() {
 			webhook.Once(e.guard, "x", maker{}, webhook.Options{Retention: time.Second})
+		},
+		"webhook: Once: Policy.Wait is negative\nPolicy.OK is no 2xx": func() {
+			webhook.Once(e.guard, "x", maker{policy: webhook.Policy{Wait: -2, OK: 410}}, webhook.Options{})
 		},
 		"webhook: Handle: nil function": func() { webhook.Handle(nil) },
 		"webhook: Once: maker needs a store that can bind": func() {

@@ -3,7 +3,6 @@ package webhook
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/semel-go/semel/idempotency"
@@ -39,7 +38,8 @@ type Options struct {
 	MaxRun time.Duration
 
 	// Wait is how long a duplicate waits for the run that is under way, to get
-	// its answer. It is cut to half of the provider's patience.
+	// its answer. It is cut to half of the provider's patience, and is that of
+	// the delivery, however many events it holds. The Guard's own does not count.
 	// Default: the provider's Policy; NoWait for none.
 	Wait time.Duration
 
@@ -80,24 +80,30 @@ func (o Options) withPolicy(p Policy) Options {
 	o.MaxRun = cmp.Or(o.MaxRun, DefaultMaxRun)
 	o.Retention = cmp.Or(o.Retention, p.Retention, DefaultRetention)
 	o.Wait = cmp.Or(o.Wait, p.Wait)
-	if p.Patience > 0 && o.Wait > p.Patience/2 {
-		o.Wait = p.Patience / 2
+	if p.Patience > 0 {
+		o.Wait = min(o.Wait, p.Patience/2)
 	}
+	o.Wait = cmp.Or(o.Wait, NoWait) // or the Guard's would count, which knows no provider
 	return o
 }
 
-// validate reports every field that is out of its range.
-func (o Options) validate() error {
+// validate reports every field that is out of its range, of o and of p.
+func (o Options) validate(p Policy) error {
 	var errs []error
-	negative := func(name string, is bool) {
+	wrong := func(is bool, what string) {
 		if is {
-			errs = append(errs, fmt.Errorf("%s is negative", name))
+			errs = append(errs, errors.New(what))
 		}
 	}
-	negative("MaxBody", o.MaxBody < 0)
-	negative("MaxRun", o.MaxRun < 0)
-	negative("Retention", o.Retention < 0)
-	negative("Lease", o.Lease < 0)
-	negative("Wait", o.Wait < 0 && o.Wait != NoWait)
+	wrong(o.MaxBody < 0, "MaxBody is negative")
+	wrong(o.MaxRun < 0, "MaxRun is negative")
+	wrong(o.Retention < 0, "Retention is negative")
+	wrong(o.Lease < 0, "Lease is negative")
+	wrong(o.Wait < 0 && o.Wait != NoWait, "Wait is negative")
+	wrong(p.MaxBody < 0, "Policy.MaxBody is negative")
+	wrong(p.Retention < 0, "Policy.Retention is negative")
+	wrong(p.Wait < 0 && p.Wait != NoWait, "Policy.Wait is negative")
+	wrong(p.Patience < 0, "Policy.Patience is negative")
+	wrong(p.OK != 0 && !isOK(p.OK), "Policy.OK is no 2xx")
 	return errors.Join(errs...)
 }

@@ -29,9 +29,18 @@ type answer struct {
 // events runs the handler for each of events and answers the delivery.
 func (e *endpointOf) events(next http.Handler, w http.ResponseWriter, r *http.Request, events []Event) {
 	var first answer
+	began := time.Now()
 	for i := range events {
-		events[i].Provider, events[i].Endpoint = e.verifier.Provider(), e.name
-		a := e.run(next, w, r, &events[i])
+		ev := events[i] // the list is the verifier's
+		ev.Provider, ev.Endpoint = e.verifier.Provider(), e.name
+		var wait time.Duration
+		if i > 0 && e.o.Wait > 0 {
+			// The provider waits for the delivery, not for each of its events.
+			if wait = e.o.Wait - time.Since(began); wait <= 0 {
+				wait = NoWait
+			}
+		}
+		a := e.run(next, w, r, &ev, wait)
 		if i == 0 || isOK(first.status) && !isOK(a.status) {
 			first = a
 		}
@@ -53,10 +62,11 @@ func (e *endpointOf) events(next http.Handler, w http.ResponseWriter, r *http.Re
 }
 
 // errReleased ends a run whose answer is not to be kept.
-var errReleased = errors.New("webhook: the handler did not answer with 2xx")
+var errReleased = errors.New("webhook: the handler did not answer with 2xx, or let the event go")
 
-// run runs the handler for one event, unless that has been done.
-func (e *endpointOf) run(next http.Handler, w http.ResponseWriter, r *http.Request, ev *Event) answer {
+// run runs the handler for one event, unless that has been done. wait stands for
+// Options.Wait if it is not 0.
+func (e *endpointOf) run(next http.Handler, w http.ResponseWriter, r *http.Request, ev *Event, wait time.Duration) answer {
 	// The provider's patience is not the handler's. The context can end all the
 	// same, so that the guard keeps its deadlines towards the store.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -64,13 +74,13 @@ func (e *endpointOf) run(next http.Handler, w http.ResponseWriter, r *http.Reque
 	key := idempotency.Key{Scope: idempotency.Scope("webhook", ev.Provider, ev.Endpoint, ev.Tenant), ID: ev.ID}
 	var rec *response.Recorder
 	var own answer
-	out, err := e.guard.Run(ctx, key, idempotency.RunOptions{}, func(ctx context.Context) (idempotency.Result, error) {
-		rec = response.NewRecorder(w, r, response.Options{Limit: maxAnswer, HoldBack: true, DropBody: true})
+	out, err := e.guard.Run(ctx, key, idempotency.RunOptions{Wait: wait}, func(ctx context.Context) (idempotency.Result, error) {
+		rec = e.recorder(w, r)
 		h := &handling{event: ev, policy: &e.policy}
-		e.call(ctx, next, rec, r, h)
+		got := e.call(ctx, next, rec, r, h)
 		var res idempotency.Result
 		var err error
-		own, res, err = e.conclude(ctx, h, rec.Finish())
+		own, res, err = e.conclude(ctx, h, got)
 		return res, err
 	})
 	switch {
@@ -79,6 +89,11 @@ func (e *endpointOf) run(next http.Handler, w http.ResponseWriter, r *http.Reque
 			own.rec = rec
 		}
 		return own
+	case errors.Is(err, idempotency.ErrReentrant):
+		// Once stands twice in the way, and the outer one has the claim: it decides.
+		rec = e.recorder(w, r)
+		next.ServeHTTP(rec, withBody(r.WithContext(r.Context()), ev.Body))
+		return answer{status: rec.Finish().Status, rec: rec}
 	case err == nil:
 		if kept, err := response.Decode(out.Result.Data); err == nil && out.Result.Codec == codec {
 			return answer{status: kept.Status, recorded: &kept}
@@ -91,8 +106,15 @@ func (e *endpointOf) run(next http.Handler, w http.ResponseWriter, r *http.Reque
 	}
 }
 
-// call calls the handler with a context that lives for MaxRun.
-func (e *endpointOf) call(ctx context.Context, next http.Handler, rec *response.Recorder, r *http.Request, h *handling) {
+// recorder returns what a handler's answer is recorded with, and held back.
+func (e *endpointOf) recorder(w http.ResponseWriter, r *http.Request) *response.Recorder {
+	return response.NewRecorder(w, r, response.Options{Limit: maxAnswer, HoldBack: true, DropBody: true})
+}
+
+// call calls the handler with a context that lives for MaxRun, and returns what
+// it answered. That is final before the context ends: who waits for the end, in
+// a goroutine left behind, has no say in it.
+func (e *endpointOf) call(ctx context.Context, next http.Handler, rec *response.Recorder, r *http.Request, h *handling) response.Recorded {
 	returned := false
 	defer func() {
 		if !returned {
@@ -107,6 +129,7 @@ func (e *endpointOf) call(ctx context.Context, next http.Handler, rec *response.
 	defer cancel()
 	next.ServeHTTP(rec, withBody(r.WithContext(context.WithValue(run, handlingKey{}, h)), h.event.Body))
 	returned = true
+	return rec.Finish()
 }
 
 // conclude turns what the handler answered, returned and asked of its claim into
@@ -135,19 +158,20 @@ func (e *endpointOf) conclude(ctx context.Context, h *handling, got response.Rec
 		// What is done must be answered as done, or it is delivered for ever.
 		done := notRun{status: e.policy.OK}
 		return answer{status: done.status, notRun: done}, result(e.accepted()), nil
-	case idempotency.EndUnknown:
-		if isOK(got.Status) {
-			later := notRun{http.StatusServiceUnavailable, maxRetry}
-			return answer{status: later.status, notRun: later}, idempotency.Result{}, errReleased
+	case idempotency.EndByReturn:
+		if err == nil && isOK(got.Status) {
+			return answer{status: got.Status}, result(got), nil
 		}
 	}
-	switch {
-	case err != nil:
-		return answer{status: got.Status}, idempotency.Result{}, err
-	case !isOK(got.Status):
-		return answer{status: got.Status}, idempotency.Result{}, errReleased
+	if err == nil {
+		err = errReleased
 	}
-	return answer{status: got.Status}, result(got), nil
+	if isOK(got.Status) {
+		// What is not done must not be answered as done, or nobody delivers it again.
+		later := notRun{http.StatusServiceUnavailable, maxRetry}
+		return answer{status: later.status, notRun: later}, idempotency.Result{}, err
+	}
+	return answer{status: got.Status}, idempotency.Result{}, err
 }
 
 // accepted is the recorded form of the answer that the provider takes for
@@ -190,7 +214,7 @@ func (e *endpointOf) lease() time.Duration {
 // observe tells the observer, if there is one.
 func (e *endpointOf) observe(ctx context.Context, ev observe.Event) {
 	if e.o.Observer != nil {
-		ev.Time = time.Now()
+		ev.Time, ev.Digested = time.Now(), ev.Key != ""
 		e.o.Observer.Observe(ctx, ev)
 	}
 }

@@ -51,7 +51,7 @@ type Policy struct {
 	// Binds says that deliveries carry Bindings: the store must be able to.
 	Binds bool
 	// OK is the status of an event that was handled without the handler
-	// saying otherwise. Zero: 200.
+	// saying otherwise, from 200 to 299. Zero: 200.
 	OK int
 	// OKBody is the body that goes with it. Default: empty.
 	OKBody string

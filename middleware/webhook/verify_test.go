@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"runtime"
 	"strings"
@@ -71,6 +72,10 @@ func TestBodyTooLarge(t *testing.T) {
 	require.Len(t, fits, 1000)
 	require.Equal(t, http.StatusOK, s.deliver(t, fits).status)
 	require.Equal(t, http.StatusRequestEntityTooLarge, s.deliver(t, fits+" ").status)
+	refused := s.events.of(observe.DeliveryRefused)
+	require.Len(t, refused, 1)
+	require.ErrorIs(t, refused[0].Err, webhook.ErrRefused)
+	require.ErrorContains(t, refused[0].Err, "too_large")
 
 	post := func(body io.Reader) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
@@ -84,6 +89,9 @@ func TestBodyTooLarge(t *testing.T) {
 	stream := func(s string) io.Reader { return io.MultiReader(strings.NewReader(s)) }
 	require.Equal(t, http.StatusOK, post(stream(fits)), "of unknown length")
 	require.Equal(t, http.StatusRequestEntityTooLarge, post(stream(fits+" ")))
+
+	open := inMemory(t, idempotency.Options{}).serve(t, maker{}, webhook.Options{MaxBody: math.MaxInt64}, webhook.Handle(nothing))
+	require.Equal(t, http.StatusOK, open.deliver(t, fits).status, "a limit that is none")
 }
 
 // endless is a body of a gigabyte.
@@ -151,6 +159,7 @@ func TestBodyEncoded(t *testing.T) {
 	}
 	strict := e.serve(t, maker{}, webhook.Options{}, h)
 	require.Equal(t, http.StatusUnsupportedMediaType, post(strict, zipped(t, evt1), "gzip"))
+	require.ErrorContains(t, strict.events.of(observe.DeliveryRefused)[0].Err, "malformed")
 	require.Equal(t, http.StatusOK, post(strict, evt1, "identity"))
 	open := inMemory(t, idempotency.Options{}).serve(t, maker{}, webhook.Options{Decompress: true, MaxBody: 1 << 20}, h)
 	require.Equal(t, http.StatusOK, post(open, zipped(t, evt1), "gzip"))
@@ -161,6 +170,10 @@ func TestBodyEncoded(t *testing.T) {
 	bomb := zipped(t, strings.Repeat(" ", 100<<20))
 	require.Less(t, len(bomb), 1<<20)
 	require.Equal(t, http.StatusRequestEntityTooLarge, post(open, bomb, "gzip"))
+
+	require.Equal(t, http.StatusUnauthorized, post(open, zipped(t, evt1+" "), "gzip"))
+	refused := open.events.of(observe.DeliveryRefused)
+	require.NotContains(t, refused[len(refused)-1].Err.Error(), "middleware", "it is not as long as it came, but nobody has changed it")
 }
 
 // TestRewrittenBody: middleware before Once that decodes and encodes the body

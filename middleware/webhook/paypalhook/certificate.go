@@ -27,9 +27,10 @@ const minKeyBits = 2048
 //go:embed intermediates.pem
 var intermediatesPEM string
 
-// shipped returns the intermediate certificates below which PayPal's have been
-// found. PayPal may send its certificate alone, and Go does not fetch what lies
-// between it and a root.
+// shipped returns intermediate certificates of DigiCert, which issues PayPal's:
+// those for extended validation, as PayPal's have been, and the common one.
+// PayPal may send its certificate alone, and Go does not fetch what lies between
+// it and a root.
 func shipped() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(intermediatesPEM))

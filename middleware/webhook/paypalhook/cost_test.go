@@ -24,7 +24,7 @@ func FuzzHeaders(f *testing.F) {
 	v := open(f, p, func(o *paypalhook.Options) {
 		o.Fetch = always("", nil)
 	})
-	real := open(f, p, nil)
+	genuinely := open(f, p, nil)
 	f.Fuzz(func(t *testing.T, msg, stamp, signature, cert, algo string) {
 		h := http.Header{
 			"Paypal-Transmission-Id": {msg}, "Paypal-Transmission-Time": {stamp}, "Paypal-Transmission-Sig": {signature},
@@ -36,7 +36,7 @@ func FuzzHeaders(f *testing.F) {
 			require.Regexp(t, `^https://api(-m)?\.paypal\.com/v1/notifications/certs/[\w.-]+(/[\w.-]+)*$`, cert)
 			require.NotContains(t, cert, "/../")
 		}
-		if _, err := real.Verify(t.Context(), h, []byte(body)); err == nil {
+		if _, err := genuinely.Verify(t.Context(), h, []byte(body)); err == nil {
 			require.Equal(t, []string{id, at, sig, "SHA256withRSA"}, []string{msg, stamp, signature, algo})
 		}
 	})

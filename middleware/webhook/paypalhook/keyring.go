@@ -90,7 +90,7 @@ func (k *keyring) get(ctx context.Context, url string) (*rsa.PublicKey, error) {
 	case <-f.done:
 		return f.key, f.err
 	case <-ctx.Done():
-		return nil, unavailable(context.Cause(ctx))
+		return nil, unavailable(ctx.Err())
 	case <-f.ctx.Done():
 	}
 	select {

@@ -5,7 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/semel-go/semel/middleware/webhook"
@@ -71,7 +71,7 @@ type Options struct {
 
 	// Intermediates complete the chain where PayPal sends its certificate alone.
 	// They are not trusted by being here.
-	// Default: those of DigiCert that PayPal is known to have used.
+	// Default: three of DigiCert, which issues PayPal's certificates.
 	Intermediates *x509.CertPool
 
 	// Fetch returns what is at a certificate's URL, for those who reach PayPal
@@ -106,7 +106,7 @@ type Options struct {
 
 // ErrWebhookID: the webhook's id is empty, as an environment variable that is
 // not set, or none that PayPal gives.
-var ErrWebhookID = errors.New("invalid webhook id")
+var ErrWebhookID = errors.New("paypalhook: invalid webhook id")
 
 // simulated is the webhook id in what the simulator signs.
 const simulated = "WEBHOOK_ID"
@@ -124,24 +124,29 @@ func (o Options) validate(webhookID string) error {
 	switch {
 	case webhookID == "":
 		errs = append(errs, fmt.Errorf("%w: it is empty", ErrWebhookID))
-	case !plain(webhookID) || len(webhookID) > maxWebhookID:
+	case !plain(webhookID, "") || len(webhookID) > maxWebhookID:
 		errs = append(errs, fmt.Errorf("%w: %.64q", ErrWebhookID, webhookID))
 	case webhookID == simulated && o.Env != Sandbox:
 		errs = append(errs, fmt.Errorf("%w: %s is the simulator's, which anybody can use", ErrWebhookID, simulated))
 	}
 	if _, ok := o.Env.environment(); !ok {
-		errs = append(errs, fmt.Errorf("field Env: %d is none", o.Env))
+		errs = append(errs, fmt.Errorf("paypalhook: field Env: %d is none", o.Env))
 	}
 	if o.MaxAge < 0 || o.MaxAge > maxMaxAge {
-		errs = append(errs, fmt.Errorf("field MaxAge: %s is not between 0 and %s", o.MaxAge, maxMaxAge))
+		errs = append(errs, fmt.Errorf("paypalhook: field MaxAge: %s is not between 0 and %s", o.MaxAge, maxMaxAge))
 	}
 	return errors.Join(errs...)
 }
 
-// plain reports whether id holds nothing but letters, digits, dashes and
-// underscores, so that it means itself in what is signed and in a URL.
-func plain(id string) bool {
-	return !slices.ContainsFunc([]byte(id), func(c byte) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
-	})
+// plain reports whether text holds nothing but letters, digits, dashes and
+// underscores, so that it means itself in what is signed and in a URL, and the
+// characters in also.
+func plain(text, also string) bool {
+	for _, c := range []byte(text) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' &&
+			strings.IndexByte(also, c) < 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -18,7 +18,7 @@ var (
 
 // compare refuses e if PayPal's API has another event under its id.
 func (v *Verifier) compare(ctx context.Context, e webhook.Event) error {
-	if !plain(e.ID) { // it goes into a URL
+	if !plain(e.ID, "") { // it goes into a URL
 		return webhook.Refuse(webhook.Malformed, errors.New("the event's id is none of PayPal's"))
 	}
 	// The delivered one goes first: there is nothing to ask about one that two

@@ -6,7 +6,6 @@ import (
 	"crypto"
 	"crypto/rsa"
 	"crypto/sha256"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -46,7 +45,7 @@ var (
 // Errors: ErrWebhookID, wrapped, and one for each field out of its range.
 func New(webhookID string, o Options) (*Verifier, error) {
 	if err := o.validate(webhookID); err != nil {
-		return nil, fmt.Errorf("paypalhook: %w", err)
+		return nil, err
 	}
 	env, _ := o.Env.environment()
 	if o.Now == nil {
