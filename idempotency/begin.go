@@ -122,10 +122,10 @@ func (b *begin) settle() {
 func (b *begin) hold() (*Claim, bool) {
 	r, c := b.run, &b.claim
 	now := keeper.Now()
-	c.Owner, c.TTL, c.Margin = c, r.o.Lease, r.o.Margin
+	c.hold.Owner, c.hold.TTL, c.hold.Margin = (*owner)(c), r.o.Lease, r.o.Margin
 	c.call, c.fence, c.attempt = &r.call, b.answer.Fence, b.answer.Attempt
 	c.parent, c.claimedAt, c.granted = r.ctx, time.Now().Truncate(time.Millisecond), now
-	if !r.core.keeper.Hold(&c.Holding, b.start, now) {
+	if !r.core.keeper.Hold(&c.hold, b.start, now) {
 		b.undo()
 		return nil, false
 	}

@@ -12,8 +12,8 @@ import (
 // Claim is the right to run a key, as a run sees it: [ClaimFrom] finds it in
 // the run's context. It is safe for concurrent use.
 type Claim struct {
-	keeper.Holding
 	*call
+	hold      keeper.Holding
 	nonce     Nonce
 	fence     uint64
 	attempt   uint32
@@ -82,6 +82,10 @@ func (c *Claim) Key() Key { return c.key }
 // the key. Let what you write to refuse a lower one than it has seen.
 func (c *Claim) Fence() uint64 { return c.fence }
 
+// Valid reports, without asking the store, whether the claim can still be trusted:
+// for code that may have been paused before it does what cannot be undone.
+func (c *Claim) Valid() bool { return c.hold.Valid() }
+
 // Attempt returns how many times the key has been run, this one included, as
 // far as the store remembers: 1 for the first.
 func (c *Claim) Attempt() uint32 { return c.attempt }
@@ -138,7 +142,7 @@ func (c *Claim) Steered() (Ending, error) {
 func (c *Claim) context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ctx, cancel := keeper.NewContext(c.parent, &c.Holding, lossCause, claimKey{}, c)
+	ctx, cancel := keeper.NewContext(c.parent, &c.hold, lossCause, claimKey{}, c)
 	c.cancel = cancel
 	return ctx
 }
@@ -160,8 +164,12 @@ func (c *Claim) settle() {
 	c.settling = true
 }
 
+// owner is a Claim as its keeper sees it: what the keeper calls is not for users.
+type owner Claim
+
 // Lost ends the run's context; keeper.Owner.
-func (c *Claim) Lost(reason error) {
+func (o *owner) Lost(reason error) {
+	c := (*Claim)(o)
 	reason = lossCause(reason)
 	c.finish(reason)
 	c.mu.Lock()
@@ -173,10 +181,10 @@ func (c *Claim) Lost(reason error) {
 }
 
 // Renewed tells the observer; keeper.Owner.
-func (c *Claim) Renewed() { c.tell(observe.Renewed, nil) }
+func (o *owner) Renewed() { (*Claim)(o).tell(observe.Renewed, nil) }
 
 // RenewFailed tells the observer; keeper.Owner.
-func (c *Claim) RenewFailed(err error) { c.tell(observe.RenewFailed, err) }
+func (o *owner) RenewFailed(err error) { (*Claim)(o).tell(observe.RenewFailed, err) }
 
 // tell tells the observer, if there is one.
 func (c *Claim) tell(kind observe.Kind, err error) {
@@ -191,7 +199,7 @@ func (c *Claim) tell(kind observe.Kind, err error) {
 // claimed reports whether ctx comes from a run of the key that is not over.
 func (c *core) claimed(ctx context.Context, d Digest) bool {
 	for claim := claimIn(ctx); claim != nil; claim = claimIn(claim.parent) {
-		if claim.call != nil && claim.core == c && claim.digest == d && claim.Kept() {
+		if claim.call != nil && claim.core == c && claim.digest == d && claim.hold.Kept() {
 			return true
 		}
 	}

@@ -143,7 +143,7 @@ type insistent interface {
 func (c *Claim) insist(limit time.Duration, x insistent) bool {
 	err := x.try()
 	if err == nil || isLost(err) {
-		c.Drop()
+		c.hold.Drop()
 		x.done(err)
 		return err == nil
 	}
@@ -157,12 +157,12 @@ func (c *Claim) goOn(limit time.Duration, x insistent, err error) {
 	since := keeper.Now()
 	for n := 1; since.Elapsed() < limit && c.core.keeper.Pause(line.Backoff(insistFirst, n)); n++ {
 		if err = x.try(); err == nil || isLost(err) {
-			c.Drop()
+			c.hold.Drop()
 			x.done(err)
 			return
 		}
 	}
-	c.Drop()
+	c.hold.Drop()
 	x.done(err)
 	c.tell(observe.CompleteFailed, err)
 }

@@ -35,7 +35,7 @@ func (c *Claim) conclude(r *run, res Result, err error) Outcome {
 	concluded := false
 	defer func() {
 		if !concluded {
-			c.Drop()
+			c.hold.Drop()
 		}
 	}()
 	out := c.endAs(r, res, err)

@@ -112,7 +112,7 @@ func (g *Guard) Close(ctx context.Context) error {
 func (c *core) renew(ctx context.Context, hs []*keeper.Holding) []error {
 	rs := make([]RenewRequest, len(hs))
 	for i, h := range hs {
-		claim := h.Owner.(*Claim)
+		claim := h.Owner.(*owner)
 		rs[i] = RenewRequest{Key: claim.digest, Nonce: claim.nonce, Lease: h.TTL}
 	}
 	if c.batcher != nil && len(rs) > 1 {
@@ -130,7 +130,7 @@ func (c *core) node(h *keeper.Holding) string {
 	if c.batcher == nil {
 		return ""
 	}
-	return c.batcher.Node(h.Owner.(*Claim).digest)
+	return c.batcher.Node(h.Owner.(*owner).digest)
 }
 
 // tell tells the observer, if there is one. The caller's context may have

@@ -36,7 +36,7 @@ func (c *Claim) release(err error) {
 	}
 	defer k.Exit()
 	c.settle()
-	c.Drop()
+	c.hold.Drop()
 	x := &release{core: c.core, req: ReleaseRequest{Key: c.digest, Nonce: c.nonce, TTL: c.o.StubFor}}
 	if after, ok := RetryDelay(err); ok && after > 0 {
 		x.req.NotBefore = min(after, MaxRetention)

@@ -273,7 +273,7 @@ func (r *run) ask(timeout time.Duration) (*Begun, error) {
 		case !ok:
 			err = unavailable("begin", errLate)
 		case r.ctx.Err() != nil: // won too late
-			if claim.Drop() {
+			if claim.hold.Drop() {
 				b.undo()
 			}
 			return nil, fmt.Errorf("idempotency: run: given back: %w", r.ctx.Err())
