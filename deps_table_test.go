@@ -128,6 +128,8 @@ func importTable() []rule {
 			imports: []string{"idempotency", "observe", "internal/response"},
 			tests: []string{
 				"middleware", "idempotency/memstore", "idempotency/redisstore", "lock", "lock/memlock",
+				"middleware/webhook/stripehook", "middleware/webhook/paypalhook", "middleware/webhook/standardhook",
+				"middleware/webhook/hmachook", "middleware/webhook/webhooktest", "middleware/webhook/internal/vectors",
 				"internal/leaktest", "internal/redistest", testify, goRedis, chi,
 			},
 			why: "it is what all providers share, so it knows none of them",
@@ -188,7 +190,7 @@ func importTable() []rule {
 		{
 			pkg:     "cmd/semel",
 			imports: []string{"idempotency", "idempotency/redisstore", "internal/response", "lock/redislock", goRedis},
-			tests:   []string{"internal/redistest", testify, miniredis},
+			tests:   []string{"middleware", "middleware/webhook", "internal/redistest", testify, miniredis},
 			why:     "the program uses the library as a user would, and brings no module that the library does not",
 		},
 		{

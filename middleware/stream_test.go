@@ -155,7 +155,12 @@ func TestLargeUploads(t *testing.T) {
 			send := func(size int) answer {
 				return s.do(s.request(http.MethodPost, "/", name, wrap(bytes.NewReader(upload[:size]))))
 			}
-			require.Equal(t, semelhttp.CodeBodyTooLarge, send(1<<20+1).code(t), name)
+			if name == "chunked" {
+				require.Equal(t, semelhttp.CodeBodyTooLarge, send(1<<20+1).code(t))
+			} else { // a server that hangs up on what it will not read can reset the answer away, too
+				head := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n", name, 1<<20+1)
+				require.Equal(t, semelhttp.CodeBodyTooLarge, s.raw(head).code(t))
+			}
 			first := send(1 << 20)
 			require.Equal(t, fmt.Sprintf("%d %x", 1<<20, sha256.Sum256(upload[:1<<20])), first.body, name)
 			require.False(t, first.replayed())
