@@ -221,6 +221,7 @@ func importTable() []rule {
 			imports: []string{
 				"lock", "lock/memlock", "lock/redislock", "lock/locktest",
 				"idempotency", "idempotency/memstore", "idempotency/redisstore", "idempotency/idempotencytest",
+				"middleware/webhook", "middleware/webhook/stripehook", "middleware/webhook/webhooktest",
 				"observe", "internal/redistest", "testing", testify, goRedis, miniredis,
 			},
 			why: "it runs whole programs against real servers, and uses them as a user would",

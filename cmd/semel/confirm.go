@@ -50,9 +50,13 @@ func (c *confirm) ask(ctx context.Context, s *session, format string, args ...an
 	}
 }
 
-// isTerminal reports whether f is a device that is read by characters. That is
-// true of the null device, too, which says no to every question.
+// isTerminal reports whether f is a device that is read by characters, and not
+// the null device, at which nobody sits.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }

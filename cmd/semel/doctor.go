@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/semel-go/semel/idempotency"
@@ -35,10 +36,13 @@ type serverDiagnosis struct {
 	Evicts         string   `json:"evicts"`
 	Scripts        string   `json:"scripts"`
 	Notifies       string   `json:"notifies"`
+	Persistence    string   `json:"persistence"`
 	Replicas       *int     `json:"replicas,omitempty"`
 	ClockOffsetMS  *float64 `json:"clock_offset_ms,omitempty"`
 	ClockErrorMS   *float64 `json:"clock_error_ms,omitempty"`
 	Problems       []string `json:"problems"`
+	// Notes is what should be known, and is no fault by itself.
+	Notes []string `json:"notes"`
 }
 
 func (v *doctor) run(ctx context.Context, s *session, args []string) error {
@@ -59,8 +63,9 @@ func (v *doctor) run(ctx context.Context, s *session, args []string) error {
 		return err
 	}
 	d := diagnosis{Healthy: true, Records: "yes"}
+	disks := s.persistences(ctx)
 	for _, server := range report.Servers {
-		found := examined(server)
+		found := examined(server, disks[server.Addr])
 		d.Servers = append(d.Servers, found)
 		d.Healthy = d.Healthy && len(found.Problems) == 0
 	}
@@ -87,14 +92,31 @@ func (v *doctor) tryRecords(ctx context.Context, s *session, op *idempotency.Ope
 	return err
 }
 
-// examined returns what is printed of a server's report.
-func examined(r redislock.ServerReport) serverDiagnosis {
+// ofRecords puts what is said of locks into words for records.
+func ofRecords(problem string) string {
+	return strings.NewReplacer(
+		"may evict a lock while it is held", "may evict a record, whose next delivery then runs again",
+		"no lock can be acquired", "nothing can be claimed, and no event runs",
+	).Replace(problem)
+}
+
+// examined returns what is printed of a server: the report, and what it keeps on
+// disk.
+func examined(r redislock.ServerReport, disk persistence) serverDiagnosis {
 	d := serverDiagnosis{
 		Addr: r.Addr, Version: r.Version, EvictionPolicy: r.EvictionPolicy, Evicts: string(r.Evicts),
-		Scripts: string(r.Scripts), Notifies: string(r.Notifies), Problems: append([]string{}, r.Problems...),
+		Scripts: string(r.Scripts), Notifies: string(r.Notifies), Persistence: disk.String(),
+		Problems: []string{}, Notes: []string{},
 	}
-	if r.Evicts == redislock.Yes {
-		d.Problems = append(d.Problems, "a record that is evicted is not recognised any more: its next delivery runs again")
+	for _, problem := range r.Problems {
+		d.Problems = append(d.Problems, ofRecords(problem))
+	}
+	problem, note := disk.judge()
+	if problem != "" {
+		d.Problems = append(d.Problems, problem)
+	}
+	if note != "" {
+		d.Notes = append(d.Notes, note)
 	}
 	if r.Replicas >= 0 {
 		d.Replicas = &r.Replicas
@@ -133,11 +155,15 @@ func (d diagnosis) print(s *session) error {
 			"  eviction", policy,
 			"  scripts", r.Scripts,
 			"  publish", r.Notifies,
+			"  persistence", r.Persistence,
 			"  replicas", replicas,
 			"  clock", clock,
 		}
 		for _, problem := range r.Problems {
 			lines = append(lines, "  PROBLEM", problem)
+		}
+		for _, note := range r.Notes {
+			lines = append(lines, "  note", note)
 		}
 		if err := fields(s.stdout, lines...); err != nil {
 			return err

@@ -39,5 +39,10 @@ func (c Call) Run(ctx context.Context, args ...string) (code int, stdout, stderr
 	return code, out.String(), err.String()
 }
 
-// Period is how durations are written.
-var Period = period
+// Period is how durations are written, PartsOf how a scope is taken apart, and
+// IsTerminal whether somebody can be asked.
+var (
+	Period     = period
+	PartsOf    = partsOf
+	IsTerminal = isTerminal
+)

@@ -86,19 +86,12 @@ func (s *span) Set(text string) error {
 }
 
 // list is a flag that may be given several times, or with commas.
-type list struct {
-	values []string
-	commas bool
-}
+type list []string
 
-func (l *list) String() string { return strings.Join(l.values, ",") }
+func (l *list) String() string { return strings.Join(*l, ",") }
 
 // Set implements flag.Value.
 func (l *list) Set(text string) error {
-	if l.commas {
-		l.values = append(l.values, strings.Split(text, ",")...)
-	} else {
-		l.values = append(l.values, text)
-	}
+	*l = append(*l, strings.Split(text, ",")...)
 	return nil
 }

@@ -8,28 +8,6 @@ import (
 	"github.com/semel-go/semel/idempotency"
 )
 
-// scopeFlags name a scope.
-type scopeFlags struct {
-	scope string
-	parts list
-}
-
-func (f *scopeFlags) flags(fs *flag.FlagSet) {
-	fs.StringVar(&f.scope, "scope", "", "the key's scope, `S`, as the application writes it")
-	fs.Var(&f.parts, "part", "one `part` of a scope that is joined with idempotency.Scope; may be repeated")
-}
-
-// name returns the scope, "" if none was given.
-func (f *scopeFlags) name() (string, error) {
-	switch {
-	case len(f.parts.values) == 0:
-		return f.scope, nil
-	case f.scope != "":
-		return "", usage("-scope and -part exclude each other")
-	}
-	return idempotency.Scope(f.parts.values...), nil
-}
-
 // keyFlags name a key.
 type keyFlags struct {
 	scopeFlags

@@ -20,7 +20,6 @@ type ls struct {
 }
 
 func (v *ls) flags(fs *flag.FlagSet) {
-	v.states.commas = true
 	v.scope.flags(fs)
 	fs.StringVar(&v.digest, "scope-digest", "", "only this scope, by the `digest` that stats prints")
 	fs.Var(&v.states, "state", "only these `states`: claimed, completed, unknown, free")
@@ -86,7 +85,7 @@ func (v *ls) options() (idempotency.ListOptions, error) {
 			return o, err
 		}
 	}
-	for _, text := range v.states.values {
+	for _, text := range v.states {
 		state, ok := parseState(text)
 		if !ok {
 			return o, usage("there is no state %q: claimed, completed, unknown, free", text)

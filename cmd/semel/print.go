@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,12 +83,16 @@ func quantity(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// name writes the readable key, "" if the record does not keep it. It is
-// quoted: it may come from a stranger, and this may be a terminal.
+// name writes the readable key, "" if the record does not keep it: scope and id,
+// with a slash between them if the scope was joined from the parts before it.
 func name(r idempotency.Record) string {
 	key, ok := r.Name()
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%q %q", key.Scope, key.ID)
+	between := " "
+	if partsOf(key.Scope) != nil {
+		between = " / "
+	}
+	return quotedScope(key.Scope) + between + strconv.Quote(key.ID)
 }

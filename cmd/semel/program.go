@@ -37,7 +37,7 @@ func verbs() []entry {
 		{"show", "KEY", "show one record", &show{}},
 		{"forget", "KEY", "free a key, whatever its state: the next delivery runs", &forget{}},
 		{"release", "KEY [NONCE]", "free a key whose run is dead or whose outcome is unknown", &release{}},
-		{"complete", "KEY", "record that a key is done, without a result: no delivery runs", &complete{}},
+		{"complete", "KEY", "record that a key is done, without a result: for a time no delivery runs", &complete{}},
 		{"stats", "", "count records by state, age and scope, and estimate their memory", &stats{}},
 		{"doctor", "", "check the servers", &doctor{}},
 	}

@@ -13,6 +13,7 @@ type record struct {
 	State       string     `json:"state"`
 	Scope       *string    `json:"scope,omitempty"`
 	ID          *string    `json:"id,omitempty"`
+	Parts       []string   `json:"parts,omitempty"` // of a joined scope
 	Nonce       string     `json:"nonce"`
 	Fence       uint64     `json:"fence"`
 	Attempt     uint32     `json:"attempt"`
@@ -35,7 +36,7 @@ func recordOf(info idempotency.Info) record {
 		Waiters: info.Waiters, Size: info.Size,
 	}
 	if key, ok := info.Record.Name(); ok {
-		r.Scope, r.ID = &key.Scope, &key.ID
+		r.Scope, r.ID, r.Parts = &key.Scope, &key.ID, partsOf(key.Scope)
 	}
 	if f := info.Record.Fingerprint; f != (idempotency.Fingerprint{}) {
 		r.Fingerprint = hex.EncodeToString(f[:])
@@ -81,6 +82,8 @@ type result struct {
 	// Data is there only if it was asked for: base64, but the text of an error.
 	Data  []byte `json:"data,omitempty"`
 	Error string `json:"error,omitempty"`
+	// HTTP is what Data says if it is the recorded answer of a handler.
+	HTTP *httpAnswer `json:"http,omitempty"`
 }
 
 // resultOf returns how info's run ended, nil if it has not.
@@ -104,7 +107,7 @@ func resultOf(op *idempotency.Operator, info idempotency.Info, data bool) *resul
 	if data && res.Kind == idempotency.KindError {
 		r.Error = string(res.Data)
 	} else if data {
-		r.Data = res.Data
+		r.Data, r.HTTP = res.Data, httpAnswerOf(res)
 	}
 	return r
 }

@@ -18,7 +18,8 @@ func onRedis(t *testing.T) env {
 
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	e := onRedis(t)
+	server := redistest.Start(t, redistest.Options{AppendOnly: true})
+	e := connect(t, &redis.UniversalOptions{Addrs: []string{server.Addr()}})
 	text := e.ok("doctor")
 	require.Regexp(t, `(?m)^server +127\.0\.0\.1:\d+$`, text)
 	require.Regexp(t, `(?m)^  version +\d+\.\d+`, text)
@@ -27,12 +28,15 @@ func TestDoctor(t *testing.T) {
 	require.Regexp(t, `(?m)^  replicas +0$`, text)
 	require.Regexp(t, `(?m)^  clock +[+-]\d+\.\d ms, to within`, text)
 	require.Regexp(t, `(?m)^records +yes$`, text)
+	require.Regexp(t, `(?m)^  persistence RDB no, AOF yes, appendfsync always$`, text)
 	require.NotContains(t, text, "PROBLEM")
+	require.NotContains(t, text, "note")
 	object := e.object("doctor")
 	require.Equal(t, true, object["healthy"])
-	server := object["servers"].([]any)[0].(map[string]any)
-	require.Equal(t, "no", server["evicts"])
-	require.Empty(t, server["problems"])
+	found := object["servers"].([]any)[0].(map[string]any)
+	require.Equal(t, "no", found["evicts"])
+	require.Empty(t, found["problems"])
+	require.Empty(t, found["notes"])
 }
 
 // TestDoctorWarns of what is wrong, and ends with a failure.
@@ -47,12 +51,60 @@ func TestDoctorWarns(t *testing.T) {
 	require.Equal(t, failed, code)
 	require.Contains(t, stderr, "there are problems")
 	require.Contains(t, stdout, "use noeviction")
-	require.Contains(t, stdout, "its next delivery runs again")
+	require.Contains(t, stdout, "may evict a record, whose next delivery then runs again: use noeviction")
 	require.Contains(t, stdout, "0 replicas are connected")
+	require.Contains(t, stdout, "nothing can be claimed")
+	require.NotRegexp(t, `\blocks?\b`, stdout)
 	require.Regexp(t, `(?m)^records +idempotency: .*denies`, stdout)
 	code, stdout, _ = e.run("doctor", "-json")
 	require.Equal(t, failed, code)
 	require.Equal(t, false, parse(t, stdout)["healthy"])
+}
+
+// TestDoctorPersistence: what a restart would forget is said, and nothing is
+// said where the server does not tell.
+func TestDoctorPersistence(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := connect(t, &redis.UniversalOptions{Addrs: []string{server.Addr()}})
+	examine := func(want int) map[string]any {
+		t.Helper()
+		code, stdout, _ := e.run("doctor", "-json")
+		require.Equal(t, want, code, stdout)
+		return parse(t, stdout)["servers"].([]any)[0].(map[string]any)
+	}
+	found := examine(failed)
+	require.Equal(t, "RDB no, AOF no", found["persistence"])
+	require.Contains(t, found["problems"].([]any)[0], "a restart forgets every record")
+	_, stdout, _ := e.run("doctor")
+	require.Regexp(t, `(?m)^  PROBLEM +neither RDB nor AOF is on`, stdout)
+
+	server.MustDo("CONFIG", "SET", "save", "3600 1")
+	found = examine(done)
+	require.Equal(t, "RDB yes, AOF no", found["persistence"])
+	require.Contains(t, found["notes"].([]any)[0], "since the last snapshot")
+	require.Regexp(t, `(?m)^  note +RDB alone`, e.ok("doctor"))
+
+	server.MustDo("CONFIG", "SET", "save", "")
+	server.MustDo("CONFIG", "SET", "appendonly", "yes")
+	for _, fsync := range []string{"everysec", "no"} {
+		server.MustDo("CONFIG", "SET", "appendfsync", fsync)
+		found = examine(done)
+		require.Equal(t, "RDB no, AOF yes, appendfsync "+fsync, found["persistence"])
+		require.Contains(t, found["notes"].([]any)[0], "appendfsync "+fsync)
+	}
+
+	server.MustDo("CONFIG", "SET", "appendonly", "no")
+	server.MustDo("ACL", "SETUSER", "noconfig", "on", ">pw", "~*", "&*", "+@all", "-config")
+	server.MustDo("ACL", "SETUSER", "neither", "on", ">pw", "~*", "&*", "+@all", "-config", "-info")
+	address := e.url
+	for user, want := range map[string]string{"noconfig": "RDB not known, AOF no", "neither": "not known"} {
+		e.url = strings.Replace(address, "redis://", "redis://"+user+":pw@", 1)
+		found = examine(done)
+		require.Equal(t, want, found["persistence"])
+		require.Empty(t, found["problems"])
+		require.Empty(t, found["notes"])
+	}
 }
 
 // TestPassword and protocol of the URL are used.
@@ -77,7 +129,7 @@ func TestPassword(t *testing.T) {
 // TestCluster: one address will do, all masters are asked, and never for KEYS.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	cluster := redistest.StartCluster(t, 3)
+	cluster := redistest.StartCluster(t, 3, redistest.ClusterOptions{Server: redistest.Options{AppendOnly: true}})
 	e := connect(t, &redis.UniversalOptions{Addrs: cluster.Addrs()})
 	for i := range 30 {
 		e.complete(invoice(fmt.Sprint(i)))
@@ -93,7 +145,11 @@ func TestCluster(t *testing.T) {
 		object := e.object("stats")
 		require.EqualValues(t, 31, object["total"].(map[string]any)["count"])
 		require.EqualValues(t, 31, object["sampled"])
-		require.Len(t, e.object("doctor")["servers"], 3)
+		servers := e.object("doctor")["servers"].([]any)
+		require.Len(t, servers, 3)
+		for _, server := range servers {
+			require.Equal(t, "RDB no, AOF yes, appendfsync always", server.(map[string]any)["persistence"])
+		}
 		for i := range 3 {
 			require.Equal(t, "completed", e.state(digest(t, invoice(fmt.Sprint(i)))))
 		}

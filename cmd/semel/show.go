@@ -79,6 +79,9 @@ func (v *show) lines(info idempotency.Info, r record) []string {
 		what += ", " + quantity(int64(r.Result.Bytes))
 	}
 	lines = append(lines, "result", what)
+	if r.Result.HTTP != nil {
+		return append(lines, r.Result.HTTP.lines()...)
+	}
 	if v.data && r.Result.Bytes > 0 && r.Result.Kind != "unavailable" {
 		// Quoted, as all that a stranger may have written.
 		lines = append(lines, "", strconv.Quote(r.Result.Error+string(r.Result.Data)))

@@ -57,10 +57,11 @@ type bucket struct {
 
 // scopeTally is a scope's, in JSON.
 type scopeTally struct {
-	Digest string `json:"digest"`
-	Scope  string `json:"scope,omitempty"`
-	Count  int64  `json:"count"`
-	Bytes  int64  `json:"bytes"`
+	Digest string   `json:"digest"`
+	Scope  string   `json:"scope,omitempty"`
+	Parts  []string `json:"parts,omitempty"` // of a joined scope
+	Count  int64    `json:"count"`
+	Bytes  int64    `json:"bytes"`
 }
 
 // census is all that stats finds, in JSON.
@@ -107,8 +108,8 @@ func (c *census) add(info idempotency.Info, now time.Time) {
 	}
 	scope.Count++
 	scope.Bytes += info.Size
-	if key, ok := info.Record.Name(); ok {
-		scope.Scope = key.Scope
+	if key, ok := info.Record.Name(); ok && scope.Scope == "" {
+		scope.Scope, scope.Parts = key.Scope, partsOf(key.Scope)
 	}
 }
 
@@ -178,7 +179,7 @@ func (c *census) print(s *session) error {
 	for _, t := range c.Top {
 		label := ""
 		if t.Scope != "" {
-			label = fmt.Sprintf("  %q", t.Scope)
+			label = "  " + quotedScope(t.Scope)
 		}
 		text += fmt.Sprintf("  %s %8d %12s%s\n", t.Digest, t.Count, quantity(t.Bytes), label)
 	}

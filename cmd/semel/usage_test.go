@@ -58,6 +58,7 @@ func TestMisuse(t *testing.T) {
 		"ls -older -3h":                          "negative",
 		"ls -newer xd":                           "number of days",
 		"ls -limit -1":                           "must not be negative",
+		`show -id 1 -part "a`:                    "not a quoted Go string",
 		"ls -scope a -part b":                    "exclude each other",
 		"ls -scope a -scope-digest AAAAAAAAAAA":  "exclude each other",
 		"ls -scope-digest AAAA":                  "not a scope's digest",

@@ -16,6 +16,7 @@ var roles = map[string]func() int{
 	"storm":  stormWorker,
 	"deputy": deputyWorker,
 	"crowd":  crowdWorker,
+	"hook":   hookChild,
 }
 
 func TestMain(m *testing.M) {
