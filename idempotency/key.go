@@ -95,7 +95,8 @@ func FingerprintOf(parts ...[]byte) Fingerprint {
 // Scope joins parts to one scope so that different parts never make the same
 // one.
 func Scope(parts ...string) string {
-	var b []byte
+	var room [128]byte // enough for most
+	b := room[:0]
 	for _, p := range parts {
 		b = binary.AppendUvarint(b, uint64(len(p)))
 		b = append(b, p...)

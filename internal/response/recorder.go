@@ -215,7 +215,11 @@ func (rec *Recorder) forget() {
 
 // contentLength returns the length that h declares, -1 if none or no number.
 func contentLength(h http.Header) int64 {
-	n, err := strconv.ParseInt(textproto.TrimString(h.Get("Content-Length")), 10, 64)
+	text := h.Get("Content-Length")
+	if text == "" { // most have none, and an error is an allocation
+		return -1
+	}
+	n, err := strconv.ParseInt(textproto.TrimString(text), 10, 64)
 	if err != nil || n < 0 {
 		return -1
 	}
