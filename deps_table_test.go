@@ -62,6 +62,11 @@ func importTable() []rule {
 			why:   "the line keeps waiters of any kind in order, so it knows none of them",
 		},
 		{
+			pkg:   "internal/request",
+			tests: []string{testify},
+			why:   "a body is read before anything is known of it, so it knows no key and no handler",
+		},
+		{
 			pkg:   "internal/response",
 			tests: []string{testify, "internal/leaktest"},
 			why:   "an answer is recorded and replayed by what is above, so it knows no key, no store and no handler",
@@ -116,7 +121,7 @@ func importTable() []rule {
 		},
 		{
 			pkg:     "middleware",
-			imports: []string{"idempotency", "lock", "observe", "internal/response"},
+			imports: []string{"idempotency", "lock", "observe", "internal/request", "internal/response"},
 			tests: []string{
 				"idempotency/memstore", "idempotency/redisstore", "lock/memlock", "lock/redislock",
 				"internal/leaktest", "internal/redistest", testify, goRedis, chi,
@@ -125,7 +130,7 @@ func importTable() []rule {
 		},
 		{
 			pkg:     "middleware/webhook",
-			imports: []string{"idempotency", "observe", "internal/response"},
+			imports: []string{"idempotency", "observe", "internal/request", "internal/response"},
 			tests: []string{
 				"middleware", "idempotency/memstore", "idempotency/redisstore", "lock", "lock/memlock",
 				"middleware/webhook/stripehook", "middleware/webhook/paypalhook", "middleware/webhook/standardhook",

@@ -66,6 +66,11 @@ func (l *Locker) With(o Options) *Locker {
 	return &Locker{core: l.core, o: o, full: full, bad: full.validate()}
 }
 
+// Err returns why the options of a Locker made by [Locker.With] do not fit
+// together, which is what each of its calls fails with, or nil. It is for those
+// who would rather know when they set it up.
+func (l *Locker) Err() error { return l.bad }
+
 // Acquire takes key, waiting up to Options.Wait while it is held.
 //
 // The lease is renewed until it is released or lost, whatever becomes of ctx:

@@ -11,12 +11,6 @@ import (
 	"github.com/semel-go/semel/internal/response"
 )
 
-// codec names the encoding of recorded answers.
-const codec = "http1"
-
-// replayed is the header field that marks a replay.
-const replayed = "Idempotent-Replayed"
-
 // notStored is why a run ended without an outcome: the status of its answer, or
 // the handler's own word.
 type notStored int
@@ -52,7 +46,7 @@ func (x *exchange) outcome(ctx context.Context, got response.Recorded) (idempote
 	if !got.Whole {
 		kind = idempotency.KindTombstone
 	}
-	return idempotency.Result{Kind: kind, Codec: codec, Data: got.Encode()}, nil
+	return idempotency.Result{Kind: kind, Codec: response.Codec, Data: got.Encode()}, nil
 }
 
 // answer answers a request for which the handler was not called.
@@ -81,7 +75,7 @@ func (x *exchange) replay(res idempotency.Result) error {
 	if !ok {
 		return idempotency.ErrResultUnavailable
 	}
-	err := got.Replay(x.w, x.r, func(h http.Header) { h.Set(replayed, "true") })
+	err := got.Replay(x.w, x.r, response.MarkReplayed)
 	if errors.Is(err, response.ErrNotAcceptable) || errors.Is(err, response.ErrNotReplayable) {
 		return err
 	}
@@ -90,7 +84,7 @@ func (x *exchange) replay(res idempotency.Result) error {
 
 // decode returns the answer that res holds, if it holds one.
 func decode(res idempotency.Result) (response.Recorded, bool) {
-	if res.Codec != codec {
+	if res.Codec != response.Codec {
 		return response.Recorded{}, false
 	}
 	got, err := response.Decode(res.Data)
@@ -114,7 +108,7 @@ func (x *exchange) problem(out idempotency.Outcome, err error) Problem {
 		return newProblem(CodeKeyMismatch, err)
 	case errors.As(err, &busy):
 		p := newProblem(CodeInProgress, err)
-		p.RetryAfter = retryAfter(busy.RetryAfter)
+		p.RetryAfter = response.SoonAfter(busy.RetryAfter)
 		return p
 	case errors.As(err, &unknown):
 		p := newProblem(CodeOutcomeUnknown, err)

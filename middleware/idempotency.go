@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/semel-go/semel/idempotency"
+	"github.com/semel-go/semel/internal/request"
 	"github.com/semel-go/semel/internal/response"
 )
 
@@ -105,8 +106,8 @@ func (x *exchange) admit(lines []string) (print idempotency.Fingerprint, refusal
 	case err != nil:
 		return refuse(CodeScopeFailed, err)
 	}
-	switch x.body, err = readBody(x.r, x.o.MaxBody); {
-	case tooLarge(err):
+	switch x.body, err = request.Body(x.r.Body, x.r.ContentLength, x.o.MaxBody, maxTrusted); {
+	case errors.Is(err, request.ErrTooLarge):
 		return refuse(CodeBodyTooLarge, err)
 	case err != nil:
 		return refuse(CodeBodyUnreadable, err)

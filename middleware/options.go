@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -206,10 +205,5 @@ func (o IdempotencyOptions) guard(g *idempotency.Guard, maxResult int) (*idempot
 		Lease: o.Lease, Retention: o.Retention, Wait: o.Wait, UnknownFor: o.UnknownFor,
 		Timeout: o.StoreTimeout, MaxResult: maxResult, FailOpen: o.FailOpen,
 	})
-	none := func(context.Context) (idempotency.Result, error) { return idempotency.Result{}, nil }
-	_, err := g.Run(ended(), idempotency.Key{Scope: layer, ID: "options"}, idempotency.RunOptions{}, none)
-	if errors.Is(err, idempotency.ErrInvalid) {
-		return nil, err
-	}
-	return g, nil
+	return g, g.Err()
 }

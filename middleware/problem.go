@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-go/semel/idempotency"
+	"github.com/semel-go/semel/internal/response"
 )
 
 // Problem is what the middleware answers in the handler's stead, in the form of
@@ -45,7 +46,7 @@ func newProblem(code Code, cause error) Problem {
 	p := Problem{Type: "urn:semel:problem:" + string(code), Code: code, Cause: cause}
 	p.Status, p.Title, p.Detail = code.texts()
 	if code == CodeStoreUnavailable {
-		p.RetryAfter = minRetryAfter
+		p.RetryAfter = response.MinRetry
 	}
 	return p
 }
@@ -72,7 +73,7 @@ func (p Problem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p Problem) setHeader(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 	if p.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(int64((p.RetryAfter+time.Second-1)/time.Second), 10))
+		h.Set("Retry-After", response.RetryAfter(p.RetryAfter))
 	}
 	if p.Location != "" {
 		h.Set("Location", p.Location)
@@ -102,14 +103,3 @@ func (p Problem) begun() bool {
 	}
 	return false
 }
-
-// Bounds of Retry-After. A lease is renewed for as long as its handler runs, so
-// what is left of it says little about when that ends; mostly it is soon, and a
-// client that asks every few seconds does no harm.
-const (
-	minRetryAfter = time.Second
-	maxRetryAfter = 5 * time.Second
-)
-
-// retryAfter returns when to ask again for what is held for d.
-func retryAfter(d time.Duration) time.Duration { return min(max(d, minRetryAfter), maxRetryAfter) }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/semel-go/semel/internal/response"
 	"github.com/semel-go/semel/lock"
 )
 
@@ -53,20 +54,12 @@ func Serialize(locker *lock.Locker, key func(*http.Request) (string, error), o S
 		panic("middleware: Serialize: nil key function")
 	}
 	locker = locker.With(lock.Options{TTL: o.TTL, Wait: o.Wait})
-	if _, err := locker.TryAcquire(ended(), "options"); errors.Is(err, lock.ErrInvalid) {
+	if err := locker.Err(); err != nil {
 		panic(fmt.Sprintf("middleware: Serialize: %v", err))
 	}
 	return func(next http.Handler) http.Handler {
 		return &serial{locker: locker, key: key, o: o, next: next}
 	}
-}
-
-// ended returns a context that has ended: what is asked under it is checked,
-// and nothing is sent.
-func ended() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
 }
 
 // serial is a handler behind Serialize.
@@ -101,7 +94,7 @@ func (s *serial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.next.ServeHTTP(w, r)
 	case errors.As(err, &held):
 		p := newProblem(CodeResourceBusy, err)
-		p.RetryAfter = retryAfter(held.Remaining)
+		p.RetryAfter = response.SoonAfter(held.Remaining)
 		p.answer(w, r, s.o.Problem)
 	default:
 		newProblem(CodeStoreUnavailable, err).answer(w, r, s.o.Problem)

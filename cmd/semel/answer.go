@@ -9,9 +9,6 @@ import (
 	"github.com/semel-go/semel/internal/response"
 )
 
-// httpCodec names the encoding of the answers that the middleware records.
-const httpCodec = "http1"
-
 // httpAnswer is a recorded answer, in JSON.
 type httpAnswer struct {
 	Status int         `json:"status"`
@@ -25,7 +22,7 @@ type httpAnswer struct {
 
 // httpAnswerOf returns the answer that res is, nil if it is none.
 func httpAnswerOf(res idempotency.Result) *httpAnswer {
-	if res.Codec != httpCodec {
+	if res.Codec != response.Codec {
 		return nil
 	}
 	got, err := response.Decode(res.Data)

@@ -35,9 +35,10 @@ func TestIsTerminal(t *testing.T) {
 func TestIsTerminalOfATerminal(t *testing.T) {
 	t.Parallel()
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
+	if err != nil && os.Getenv("SEMEL_REQUIRE_SERVICES") != "1" {
 		t.Skipf("no pseudo-terminals here: %v", err)
 	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = terminal.Close() })
 	require.True(t, semel.IsTerminal(terminal))
 }

@@ -52,7 +52,7 @@ func private(name string) bool {
 		"X-Amzn-Trace-Id", "X-Amzn-Requestid", "X-Cloud-Trace-Context", "X-Trace-Id",
 		"B3", "Uber-Trace-Id", "Server-Timing",
 		// Ours: a replay says so itself.
-		"Idempotent-Replayed":
+		replayed:
 		return true
 	}
 	for _, prefix := range []string{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-go/semel/idempotency"
+	"github.com/semel-go/semel/internal/response"
 )
 
 // The bodies of answers of our own. They are constant: whoever forges deliveries
@@ -15,9 +16,6 @@ const (
 	refusedText = "webhook refused\n"
 	laterText   = "webhook: try again later\n"
 )
-
-// The bounds of Retry-After for a duplicate.
-const minRetry, maxRetry = time.Second, 5 * time.Second
 
 // plain answers with a status and a constant text.
 func plain(w http.ResponseWriter, status int, text string) {
@@ -31,11 +29,7 @@ func plain(w http.ResponseWriter, status int, text string) {
 
 // busy answers that the provider shall come again after d.
 func busy(w http.ResponseWriter, status int, d time.Duration) {
-	seconds := int64(d / time.Second)
-	if d%time.Second > 0 {
-		seconds++
-	}
-	w.Header().Set("Retry-After", strconv.FormatInt(max(1, seconds), 10))
+	w.Header().Set("Retry-After", response.RetryAfter(d))
 	plain(w, status, laterText)
 }
 
@@ -60,7 +54,7 @@ func (e *endpointOf) unverified(w http.ResponseWriter, err error) {
 	case errors.Is(err, ErrNoEvent):
 		plain(w, http.StatusBadRequest, "webhook without an event\n")
 	default:
-		busy(w, http.StatusServiceUnavailable, minRetry)
+		busy(w, http.StatusServiceUnavailable, response.MinRetry)
 	}
 }
 
@@ -76,11 +70,11 @@ func (e *endpointOf) because(err error) notRun {
 	var busy *idempotency.InProgressError
 	switch {
 	case errors.As(err, &busy):
-		return notRun{http.StatusConflict, min(max(busy.RetryAfter, minRetry), maxRetry)}
+		return notRun{http.StatusConflict, response.SoonAfter(busy.RetryAfter)}
 	case errors.Is(err, idempotency.ErrUnavailable), errors.Is(err, idempotency.ErrClosed):
-		return notRun{http.StatusServiceUnavailable, minRetry}
+		return notRun{http.StatusServiceUnavailable, response.MinRetry}
 	case errors.Is(err, idempotency.ErrOutcomeUnknown):
-		return notRun{http.StatusServiceUnavailable, maxRetry}
+		return notRun{http.StatusServiceUnavailable, response.MaxRetry}
 	case errors.Is(err, idempotency.ErrResultUnavailable), isPermanent(err):
 		return notRun{status: e.policy.OK} // it is done, and what it answered was 2xx
 	}

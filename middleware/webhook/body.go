@@ -5,9 +5,10 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"strings"
+
+	"github.com/semel-go/semel/internal/request"
 )
 
 // What reading a body can fail with, besides the transport's own errors.
@@ -17,14 +18,14 @@ var (
 	errEncoded  = Refuse(Malformed, errors.New("the body is not what its Content-Encoding says"))
 )
 
-// firstRead is how much memory a body of unknown length gets to begin with, and
-// the most that a Content-Length gets before any of the body has come.
+// firstRead is the most memory that a Content-Length gets before any of the body
+// has come.
 const firstRead = 64 << 10
 
 // readBody returns the body of r, raw and whole. One that is cut off, or larger
 // than limit, is an error: a part of a body is never verified.
 func readBody(r *http.Request, limit int64, decompress bool) ([]byte, error) {
-	if r.ContentLength > limit {
+	if r.ContentLength > limit { // however it is encoded
 		return nil, errTooLarge
 	}
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header.Values("Content-Encoding"), ",")))
@@ -49,22 +50,13 @@ func readBody(r *http.Request, limit int64, decompress bool) ([]byte, error) {
 	return body, err
 }
 
-// readAll reads from until its end, which must come within limit bytes. length
-// is what the sender says, -1 if it does not.
+// readAll is request.Body in the terms of this package.
 func readAll(from io.Reader, length, limit int64) ([]byte, error) {
-	if from == nil {
-		return nil, nil
-	}
-	var buf bytes.Buffer
-	buf.Grow(int(min(max(length, 0), firstRead, limit)) + bytes.MinRead) // which ReadFrom wants free to find the end
-	_, err := buf.ReadFrom(io.LimitReader(from, min(limit, math.MaxInt64-1)+1))
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)), int64(buf.Len()) > limit:
+	body, err := request.Body(from, length, limit, firstRead)
+	if errors.Is(err, request.ErrTooLarge) {
 		return nil, errTooLarge
-	case err != nil:
-		return nil, err
 	}
-	return buf.Bytes(), nil
+	return body, err
 }
 
 // withBody returns r for the handler of one event: with its body, readable

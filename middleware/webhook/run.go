@@ -11,12 +11,6 @@ import (
 	"github.com/semel-go/semel/observe"
 )
 
-// codec names the encoding of recorded answers.
-const codec = "http1"
-
-// replayedHeader marks an answer that was recorded earlier.
-const replayedHeader = "Idempotent-Replayed"
-
 // answer is what became of one event: the handler's own answer, now or earlier,
 // or one of ours.
 type answer struct {
@@ -52,8 +46,7 @@ func (e *endpointOf) events(next http.Handler, w http.ResponseWriter, r *http.Re
 	case first.rec != nil:
 		_ = first.rec.Send() // the client may have left; the record is made
 	case first.recorded != nil:
-		mark := func(h http.Header) { h.Set(replayedHeader, "true") }
-		if first.recorded.Replay(w, r, mark) == response.ErrNotAcceptable {
+		if first.recorded.Replay(w, r, response.MarkReplayed) == response.ErrNotAcceptable {
 			e.send(w, notRun{status: first.status})
 		}
 	default:
@@ -95,7 +88,7 @@ func (e *endpointOf) run(next http.Handler, w http.ResponseWriter, r *http.Reque
 		next.ServeHTTP(rec, withBody(r.WithContext(r.Context()), ev.Body))
 		return answer{status: rec.Finish().Status, rec: rec}
 	case err == nil:
-		if kept, err := response.Decode(out.Result.Data); err == nil && out.Result.Codec == codec {
+		if kept, err := response.Decode(out.Result.Data); err == nil && out.Result.Codec == response.Codec {
 			return answer{status: kept.Status, recorded: &kept}
 		}
 		err = idempotency.ErrResultUnavailable
@@ -168,7 +161,7 @@ func (e *endpointOf) conclude(ctx context.Context, h *handling, got response.Rec
 	}
 	if isOK(got.Status) {
 		// What is not done must not be answered as done, or nobody delivers it again.
-		later := notRun{http.StatusServiceUnavailable, maxRetry}
+		later := notRun{http.StatusServiceUnavailable, response.MaxRetry}
 		return answer{status: later.status, notRun: later}, idempotency.Result{}, err
 	}
 	return answer{status: got.Status}, idempotency.Result{}, err
@@ -187,7 +180,7 @@ func (e *endpointOf) accepted() response.Recorded {
 // result is the result that records got. An answer whose body was too large is
 // kept as its status: that is what a provider looks at.
 func result(got response.Recorded) idempotency.Result {
-	return idempotency.Result{Codec: codec, Data: got.Encode()}
+	return idempotency.Result{Codec: response.Codec, Data: got.Encode()}
 }
 
 // digestOf returns the digest of the key that ctx has the claim to.

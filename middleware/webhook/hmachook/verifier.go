@@ -45,9 +45,7 @@ func New(name string, secrets webhook.SecretSource, o Options) (*Verifier, error
 	if !signed.Name(name) {
 		errs = append(errs, fmt.Errorf("the name %q must have lower-case letters, digits and dashes only", name))
 	}
-	if secrets == nil {
-		errs = append(errs, fmt.Errorf("%w: nil source", webhook.ErrSecrets))
-	} else if err := secrets.Check(); err != nil {
+	if err := signed.Secrets(secrets); err != nil {
 		errs = append(errs, err)
 	}
 	c, err := parseContent(cmp.Or(o.Content, bodyPart))

@@ -66,9 +66,7 @@ func New(secrets webhook.SecretSource, o Options) (*Verifier, error) {
 		v.now = time.Now
 	}
 	var errs []error
-	if secrets == nil {
-		errs = append(errs, fmt.Errorf("%w: nil source", webhook.ErrSecrets))
-	} else if err := secrets.Check(); err != nil {
+	if err := signed.Secrets(secrets); err != nil {
 		errs = append(errs, err)
 	} else if list, ok := secrets.(webhook.Secrets); ok {
 		k, err := parse(list)

@@ -68,9 +68,7 @@ var (
 // Errors: webhook.ErrSecrets, wrapped, and one for each field out of its range.
 func New(secrets webhook.SecretSource, o Options) (*Verifier, error) {
 	var errs []error
-	if secrets == nil {
-		errs = append(errs, fmt.Errorf("%w: nil source", webhook.ErrSecrets))
-	} else if err := secrets.Check(); err != nil {
+	if err := signed.Secrets(secrets); err != nil {
 		errs = append(errs, err)
 	}
 	if o.Tolerance < 0 {

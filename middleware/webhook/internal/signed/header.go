@@ -49,3 +49,11 @@ func Name(name string) bool {
 	}
 	return name != ""
 }
+
+// Secrets returns what is wrong with the secrets that a verifier was made with.
+func Secrets(s webhook.SecretSource) error {
+	if s == nil {
+		return fmt.Errorf("%w: nil source", webhook.ErrSecrets)
+	}
+	return s.Check()
+}
