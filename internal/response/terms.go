@@ -15,11 +15,13 @@ const replayed = "Idempotent-Replayed"
 // MarkReplayed marks the answer with header h as one that was recorded earlier.
 func MarkReplayed(h http.Header) { h.Set(replayed, "true") }
 
-// MinRetry and MaxRetry bound when to ask again for what is held. A lease is
-// renewed for as long as its handler runs, so what is left of it says little
-// about when that ends; mostly it is soon, and who asks every few seconds does no
-// harm.
-const MinRetry, MaxRetry = time.Second, 5 * time.Second
+// The bounds of when to ask again for what is held. A lease is renewed for as
+// long as its handler runs, so what is left of it says little about when that
+// ends; mostly it is soon, and who asks every few seconds does no harm.
+const (
+	MinRetry = time.Second
+	MaxRetry = 5 * time.Second
+)
 
 // SoonAfter returns when to ask again for what is held for d, within the bounds.
 func SoonAfter(d time.Duration) time.Duration { return min(max(d, MinRetry), MaxRetry) }
