@@ -7,6 +7,7 @@ const (
 	miniredis = "github.com/alicebob/miniredis/v2"
 	stripeGo  = "github.com/stripe/stripe-go/v76"
 	testify   = "github.com/stretchr/testify"
+	watermill = "github.com/ThreeDotsLabs/watermill"
 )
 
 // rule says what a package may import besides the standard library. Packages of
@@ -62,6 +63,11 @@ func importTable() []rule {
 			why:   "the line keeps waiters of any kind in order, so it knows none of them",
 		},
 		{
+			pkg:   "internal/dialect",
+			tests: []string{testify, "internal/leaktest"},
+			why:   "backends on SQL of any kind use it, so it knows none of them, and no driver",
+		},
+		{
 			pkg:   "internal/request",
 			tests: []string{testify},
 			why:   "a body is read before anything is known of it, so it knows no key and no handler",
@@ -88,6 +94,12 @@ func importTable() []rule {
 			imports: []string{"lock", "internal/redisclient", goRedis},
 			tests:   []string{"lock/locktest", "internal/redistest", testify, miniredis},
 			why:     "a backend reaches its API and its one client library; no backend imports another",
+		},
+		{
+			pkg:     "lock/failoverlock",
+			imports: []string{"lock", "observe", "internal/dialect", "internal/keeper"},
+			tests:   []string{"lock/memlock", "internal/leaktest", testify},
+			why:     "it is given the primary as a lock.Backend and the database as a *sql.DB: no backend imports another, and no driver",
 		},
 		{
 			pkg:     "lock/locktest",
@@ -118,6 +130,23 @@ func importTable() []rule {
 			imports: []string{"idempotency", "lock", "observe", "testing"},
 			tests:   []string{"idempotency/memstore", testify},
 			why:     "the suite is public: who tests a store of their own gets the standard library's testing and nothing to resolve",
+		},
+		{
+			pkg:     "cqrs",
+			imports: []string{"idempotency", "lock", "cqrs/commandhash"},
+			tests:   []string{"idempotency/memstore", "lock/memlock", "internal/leaktest", testify},
+			why:     "it puts commands before what is below, on any store, and it and middleware never meet",
+		},
+		{
+			pkg:   "cqrs/commandhash",
+			tests: []string{"internal/leaktest", testify},
+			why:   "a command's hash is frozen, so it rests on nothing but the standard library",
+		},
+		{
+			pkg:     "cqrs/watermillcqrs",
+			imports: []string{"cqrs", "idempotency", "lock", watermill},
+			tests:   []string{"idempotency/memstore", "internal/leaktest", testify},
+			why:     "it puts Watermill before package cqrs, on any store and any broker, so it knows neither",
 		},
 		{
 			pkg:     "middleware",
@@ -211,12 +240,19 @@ func importTable() []rule {
 			why:     "it is what client libraries are tested with, so it uses none; and what it starts, any module's tests may start",
 		},
 		{
+			pkg:     "internal/sqltest",
+			imports: []string{"testing"},
+			tests:   []string{"internal/leaktest", testify},
+			why:     "it is what stores on SQL are tested with, so it knows no driver; and what it starts, any module's tests may start",
+		},
+		{
 			pkg: "internal/bench/...",
 			imports: []string{
 				"lock", "lock/memlock", "lock/redislock",
 				"idempotency", "idempotency/memstore", "idempotency/redisstore",
-				"internal/redistest", "testing", "unsafe", goRedis,
+				"cqrs/commandhash", "internal/redistest", "testing", "unsafe", goRedis,
 				"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/redis/rueidis",
+				"github.com/mitchellh/hashstructure/v2",
 			},
 			tests: []string{testify},
 			why:   "it compares us with our peers, and is a module of its own so that nobody else resolves them; unsafe is for memory that processes share",
@@ -227,7 +263,10 @@ func importTable() []rule {
 				"lock", "lock/memlock", "lock/redislock", "lock/locktest",
 				"idempotency", "idempotency/memstore", "idempotency/redisstore", "idempotency/idempotencytest",
 				"middleware/webhook", "middleware/webhook/stripehook", "middleware/webhook/webhooktest",
-				"observe", "internal/redistest", "testing", testify, goRedis, miniredis,
+				"observe", "internal/redistest", "internal/sqltest", "testing", testify, goRedis, miniredis,
+				"lock/sqllock", "lock/pglock", "lock/failoverlock",
+				"cqrs", "cqrs/watermillcqrs", "internal/leaktest", watermill, watermill + "-redisstream",
+				"github.com/jackc/pgx/v5", "github.com/lib/pq", "github.com/go-sql-driver/mysql", "modernc.org/sqlite",
 			},
 			why: "it runs whole programs against real servers, and uses them as a user would",
 		},

@@ -26,6 +26,8 @@ type Claim struct {
 	cancel   context.CancelCauseFunc
 	end      steering
 	settling bool // an outcome is being recorded: its loss is told there
+	inTx     bool // CompleteTx was called
+	over     bool // the run has returned
 }
 
 // steering is how a handler wants its run to end.
@@ -199,7 +201,7 @@ func (c *Claim) tell(kind observe.Kind, err error) {
 // claimed reports whether ctx comes from a run of the key that is not over.
 func (c *core) claimed(ctx context.Context, d Digest) bool {
 	for claim := claimIn(ctx); claim != nil; claim = claimIn(claim.parent) {
-		if claim.call != nil && claim.core == c && claim.digest == d && claim.hold.Kept() {
+		if claim.call != nil && claim.core == c && claim.digest == d && (claim.hold.Kept() || claim.runsInTx()) {
 			return true
 		}
 	}

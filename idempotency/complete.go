@@ -61,30 +61,36 @@ type recording struct {
 // complete records res as the outcome. It reports whether that is done: if the
 // store does not answer it goes on in the background, and if another has taken
 // the key over it never will be. It never makes the run's success a failure.
-func (c *Claim) complete(r *run, res Result, at time.Time) (recorded bool) {
+func (c *Claim) complete(res Result, at time.Time) (recorded bool) {
 	sealed := false
 	defer func() {
 		if !sealed { // a Compressor panicked: the effect has happened all the same
-			c.complete(r, Result{Kind: KindTombstone}, at)
+			c.complete(Result{Kind: KindTombstone}, at)
 		}
 	}()
-	x := &recording{claim: c, result: c.fit(res)}
+	x := &recording{claim: c}
 	x.first.core = c.core
-	x.first.req = CompleteRequest{Key: c.digest, Retention: c.o.Retention, Record: Record{
+	x.first.req, x.result = c.record(c.fit(res), at)
+	sealed = true
+	c.settle()
+	return c.insist(c.o.CompleteFor, x)
+}
+
+// record returns the request that records res, and res as it is recorded: no
+// body can hold every result.
+func (c *Claim) record(res Result, at time.Time) (CompleteRequest, Result) {
+	req := CompleteRequest{Key: c.digest, Retention: c.o.Retention, Record: Record{
 		Nonce: c.nonce, Fence: c.fence, Attempt: c.attempt, Fingerprint: c.fingerprint,
 		ClaimedAt: c.claimedAt, CompletedAt: at, Label: c.label,
 	}}
-	rec := &x.first.req.Record
-	body, err := r.seal.seal(c.digest, *rec, x.result)
-	sealed = true
-	if err != nil { // a result that no body can hold
+	body, err := c.seal.seal(c.digest, req.Record, res)
+	if err != nil {
 		c.tell(observe.ResultDropped, err)
-		x.result = Result{Kind: KindTombstone}
-		body, _ = r.seal.seal(c.digest, *rec, x.result)
+		res = Result{Kind: KindTombstone}
+		body, _ = c.seal.seal(c.digest, req.Record, res)
 	}
-	rec.Body = body
-	c.settle()
-	return c.insist(c.o.CompleteFor, x)
+	req.Record.Body = body
+	return req, res
 }
 
 // try makes a request; insistent.

@@ -20,6 +20,7 @@ func Do[T any](ctx context.Context, g *Guard, key Key, fn func(ctx context.Conte
 // well.
 func DoAs[T any](ctx context.Context, g *Guard, key Key, ro RunOptions, codec Codec[T], fn func(ctx context.Context) (T, error)) (T, Outcome, error) {
 	var value T
+	failed := false
 	if err := checkCodec(&g.core.checks, codec); err != nil {
 		return value, Outcome{}, err
 	}
@@ -29,7 +30,7 @@ func DoAs[T any](ctx context.Context, g *Guard, key Key, ro RunOptions, codec Co
 	}
 	out, err := g.Run(ctx, key, ro, func(ctx context.Context) (Result, error) {
 		v, err := fn(ctx)
-		value = v
+		value, failed = v, err != nil
 		if err != nil {
 			return Result{}, err
 		}
@@ -48,7 +49,9 @@ func DoAs[T any](ctx context.Context, g *Guard, key Key, ro RunOptions, codec Co
 		}
 		return res, nil
 	})
-	if err == nil && out.Status == Replayed {
+	// What fn failed with does not count if its outcome was committed: see
+	// Claim.CompleteTx.
+	if err == nil && (failed || out.Status == Replayed) {
 		value, err = decodeResult(codec, out.Result)
 	}
 	return value, out, err

@@ -14,15 +14,14 @@ func (c *Claim) execute(r *run, fn func(context.Context) (Result, error)) (out O
 	defer func() {
 		if !returned { // a panic or Goexit goes on when this is done
 			c.finish(ErrFinished)
-			c.conclude(r, Result{Kind: KindTombstone}, errNotReturned)
+			_, _ = c.conclude(Result{Kind: KindTombstone}, errNotReturned)
 		}
 	}()
 	r.tell(observe.Event{Kind: observe.Acquired, Fence: c.fence, Wait: r.waited()})
 	res, err := fn(c.context())
 	returned = true
 	c.finish(ErrFinished)
-	out = c.conclude(r, res, err)
-	out.Result = res
+	out, err = c.conclude(res, err)
 	return out, err
 }
 
@@ -31,42 +30,45 @@ var errNotReturned = errors.New("idempotency: run did not return")
 
 // conclude ends the claim of a run that ended with res and err. If an observer
 // panics meanwhile, the claim is renewed no more: nobody else would ever end it.
-func (c *Claim) conclude(r *run, res Result, err error) Outcome {
+func (c *Claim) conclude(res Result, err error) (Outcome, error) {
 	concluded := false
 	defer func() {
 		if !concluded {
 			c.hold.Drop()
 		}
 	}()
-	out := c.endAs(r, res, err)
+	out := Outcome{Status: Executed, Result: res, Fence: c.fence, Attempt: c.attempt, ClaimedAt: c.claimedAt}
+	if c.finishedInTx() {
+		out, err = c.settleTx(out, err)
+	} else {
+		c.endAs(&out, res, err)
+	}
 	concluded = true
-	return out
+	return out, err
 }
 
 // endAs ends the claim as the handler has steered it, or else as its run ended.
-func (c *Claim) endAs(r *run, res Result, err error) Outcome {
-	out := Outcome{Status: Executed, Fence: c.fence, Attempt: c.attempt, ClaimedAt: c.claimedAt}
+func (c *Claim) endAs(out *Outcome, res Result, err error) {
 	end, permanent := c.Steered()
 	switch {
 	case end == EndPermanent:
 		res = failure(permanent)
 	case end == EndUnknown, end == EndByReturn && IsUnknown(err):
 		c.holdUnknown(err)
-		return out
+		return
 	case end == EndRelease:
 		c.release(err)
-		return out
+		return
 	case err == nil, end == EndKeep && err == errNotReturned:
 		// res is what to record.
 	case end == EndKeep, isFinal(err):
 		res = failure(err)
 	default:
 		c.release(err)
-		return out
+		return
 	}
 	out.CompletedAt = time.Now().Truncate(time.Millisecond)
-	out.Recorded = c.complete(r, res, out.CompletedAt)
-	return out
+	out.Recorded = c.complete(res, out.CompletedAt)
 }
 
 // isFinal reports whether Final marked err.

@@ -69,6 +69,9 @@ type Event struct {
 	// Ahead is the number of callers of this process that stood before this
 	// one in the key's queue when it came.
 	Ahead int
+	// Mode and Epoch are what a failover lock has come to.
+	Mode  string
+	Epoch uint64
 	// Err is the cause of a failure.
 	Err error
 }

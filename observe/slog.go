@@ -35,6 +35,7 @@ func defaultLevels() map[Kind]slog.Level {
 		Lost, RenewFailed, Unavailable, ReleaseFailed, CompensationFailed,
 		RunFailed, RunUnknown, RunUnguarded, CompleteFailed, ResultDropped, ResultUnavailable, OutcomeUnknown, Mismatch,
 		EvictionPossible, DeliveryRefused, Refused, Overrun,
+		FailoverDraining, FailoverSwitched, FailoverCutOff, FailoverRefused,
 	} {
 		levels[k] = slog.LevelWarn
 	}
@@ -62,7 +63,7 @@ func (s *slogObserver) Observe(ctx context.Context, e Event) {
 	if !logger.Enabled(ctx, level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 7)
+	attrs := make([]slog.Attr, 0, 9)
 	attrs = append(attrs, slog.String("event", string(e.Kind)))
 	if e.Key != "" {
 		if s.showKeys {
@@ -82,6 +83,9 @@ func (s *slogObserver) Observe(ctx context.Context, e Event) {
 	}
 	if e.Ahead != 0 {
 		attrs = append(attrs, slog.Int("ahead", e.Ahead))
+	}
+	if e.Mode != "" {
+		attrs = append(attrs, slog.String("mode", e.Mode), slog.Uint64("epoch", e.Epoch))
 	}
 	if e.Err != nil {
 		attrs = append(attrs, slog.Any("error", e.Err))

@@ -34,13 +34,21 @@ func bindingLaws() []law {
 		why:   "a binding lasts for its time, and asking again does not prolong it: what never ends fills the store",
 		needs: []ability{binding},
 		test: func(p *probe) {
-			id, m := p.key("id"), p.now()
-			p.binds(id, p.key("value"), short, true)
-			p.advance(short / 2)
-			same, err := p.binder().Bind(p.ctx(), id, p.key("value"), long)
-			p.must(err, "bind")
-			if !same && p.within(m, short) {
-				p.Fatal("an id is not bound to its digest any more before its time was over")
+			var id idempotency.Digest
+			for i := range 10 {
+				m := p.now()
+				id = p.key("id", i)
+				p.binds(id, p.key("value"), short, true)
+				p.advance(short / 2)
+				same, err := p.binder().Bind(p.ctx(), id, p.key("value"), long)
+				p.must(err, "bind")
+				if p.within(m, short) {
+					if !same {
+						p.Fatal("an id is not bound to its digest any more before its time was over")
+					}
+					break
+				}
+				// The machine is slow: it may have been bound anew, and for long.
 			}
 			p.outlast(short / 2)
 			p.binds(id, p.key("another value"), long, true)

@@ -1,4 +1,5 @@
-// Package bench measures Semel's lock beside other Go locks on Redis.
+// Package bench measures Semel's locks, records and command hash beside their
+// peers.
 //
 // A [Contender] is one lock with one client, all with the same [TTL]:
 //

@@ -17,6 +17,7 @@ var roles = map[string]func() int{
 	"deputy": deputyWorker,
 	"crowd":  crowdWorker,
 	"hook":   hookChild,
+	"cqrs":   cqrsChild,
 }
 
 func TestMain(m *testing.M) {

@@ -1,0 +1,12 @@
+package cqrs_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/semel-go/semel/internal/leaktest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(leaktest.Main(m, "semel/cqrs", "semel/idempotency", "semel/lock", "internal/keeper"))
+}

@@ -1,0 +1,10 @@
+package dialect_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/semel-go/semel/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
