@@ -75,8 +75,9 @@ func (b *Bus) Use(ms ...BusMiddleware) { b.use("Use", &b.outside, ms) }
 
 // Within adds middlewares around every handler: they run under the command's
 // claim, and only if the command runs, as a transaction shall. An error of
-// theirs ends the run as one of the handler's does. A middleware may call next
-// again after an error; after a success next does nothing but report it.
+// theirs ends the run as one of the handler's does. Each call of next runs the
+// handler: a middleware calls it again, under the one claim, where what came
+// before has left no effect, as after a transaction that was rolled back.
 //
 // It panics as Use does.
 func (b *Bus) Within(ms ...BusMiddleware) { b.use("Within", &b.within, ms) }

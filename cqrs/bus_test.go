@@ -143,6 +143,12 @@ func TestMiddlewareThatForgets(t *testing.T) {
 			return nil
 		}
 	}
+	rollsBack := func(next cqrs.BusHandler) cqrs.BusHandler {
+		return func(ctx context.Context, i *cqrs.Invocation) error {
+			_ = next(ctx, i)
+			return errShop
+		}
+	}
 	for name, c := range map[string]struct {
 		add  func(*cqrs.Bus)
 		end  error
@@ -152,6 +158,7 @@ func TestMiddlewareThatForgets(t *testing.T) {
 		"within":                        {func(b *cqrs.Bus) { b.Within(forgets) }, nil, 0},
 		"around, an error is kept back": {func(b *cqrs.Bus) { b.Use(swallows) }, errShop, 2},
 		"within, an error is kept back": {func(b *cqrs.Bus) { b.Within(swallows) }, errShop, 2},
+		"within, that of a middleware":  {func(b *cqrs.Bus) { b.Within(swallows, rollsBack) }, nil, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,31 +175,61 @@ func TestMiddlewareThatForgets(t *testing.T) {
 	}
 }
 
-// TestWithinRetries: a middleware may try again after an error, under the one
-// claim, and a success is not run over.
+// TestWithinRetries: a middleware may try again, under the one claim, and what
+// was rolled back runs again: a commit that failed must not be repeated without
+// the effect.
 func TestWithinRetries(t *testing.T) {
 	t.Parallel()
-	bus := newBus(t, cqrs.BusOptions{})
-	bus.Within(func(next cqrs.BusHandler) cqrs.BusHandler {
+	errCollided := errors.New("collided")
+	retry := func(next cqrs.BusHandler) cqrs.BusHandler {
 		return func(ctx context.Context, i *cqrs.Invocation) error {
-			var err error
-			for range 5 {
-				err = next(ctx, i)
+			for {
+				if err := next(ctx, i); !errors.Is(err, errCollided) {
+					return err
+				}
 			}
-			return err
 		}
-	})
-	s := &shop{before: func(_ context.Context, run int64, _ Order) error {
-		if run < 3 {
-			return errShop
-		}
-		return nil
-	}}
-	require.NoError(t, cqrs.Register(bus, "order.v1", s.order, byRequest()))
-	r, err := cqrs.Send(t.Context(), bus, Order{Request: "r"})
-	require.NoError(t, err)
-	require.EqualValues(t, 3, r.Number)
-	require.EqualValues(t, 3, s.runs.Load())
+	}
+	for name, within := range map[string]func(transaction cqrs.BusMiddleware) []cqrs.BusMiddleware{
+		"around the transaction": func(m cqrs.BusMiddleware) []cqrs.BusMiddleware { return []cqrs.BusMiddleware{retry, m} },
+		"in one with it": func(m cqrs.BusMiddleware) []cqrs.BusMiddleware {
+			return []cqrs.BusMiddleware{func(next cqrs.BusHandler) cqrs.BusHandler { return retry(m(next)) }}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bus := newBus(t, cqrs.BusOptions{})
+			var written, committed []int64
+			s := &shop{before: func(_ context.Context, run int64, _ Order) error {
+				if run == 1 {
+					return errCollided
+				}
+				written = append(written, run)
+				return nil
+			}}
+			commits := 0
+			bus.Within(within(func(next cqrs.BusHandler) cqrs.BusHandler {
+				return func(ctx context.Context, i *cqrs.Invocation) error {
+					written = nil
+					if err := next(ctx, i); err != nil {
+						return err
+					}
+					if commits++; commits < 3 {
+						return errCollided
+					}
+					committed = append(committed, written...)
+					return nil
+				}
+			})...)
+			require.NoError(t, cqrs.Register(bus, "order.v1", s.order, byRequest()))
+			for range 2 {
+				r, err := cqrs.Send(t.Context(), bus, Order{Request: "r"})
+				require.NoError(t, err)
+				require.EqualValues(t, 4, r.Number)
+			}
+			require.Equal(t, []int64{4}, committed)
+		})
+	}
 }
 
 // TestWithinFails: an error of a middleware within frees the command.

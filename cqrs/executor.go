@@ -25,8 +25,8 @@ type Outcome[R any] struct {
 	Value R
 	// Replayed says that an earlier run was recorded, and this is its result.
 	Replayed bool
-	// CompletedAt is when the run ended, by its runner's clock; zero if nothing
-	// was recorded.
+	// CompletedAt is when the run ended, by its runner's clock; zero if it left
+	// nothing to be recorded.
 	CompletedAt time.Time
 	// Key is the command's key. Its digest is the name by which events, and an
 	// operator's tools, know the record.
@@ -101,7 +101,8 @@ func (e *Executor[C, R]) Name() string { return e.keys.name }
 // Errors: [ErrNoKey], [ErrNoScope], [ErrCommand], those of Options.Scope,
 // Options.KeyFrom and Options.Content.
 func (e *Executor[C, R]) Key(ctx context.Context, cmd C) (idempotency.Key, error) {
-	key, _, err := e.keys.of(ctx, cmd)
+	own, ctx := takeKey(ctx)
+	key, _, err := e.keys.of(ctx, own, cmd)
 	return key, err
 }
 
@@ -119,13 +120,14 @@ func (e *Executor[C, R]) Handle(ctx context.Context, cmd C) (R, error) {
 // (it failed for good, earlier), a *[DuplicateError] (Reject), those of Key, or
 // one of the Guard's.
 func (e *Executor[C, R]) Do(ctx context.Context, cmd C) (Outcome[R], error) {
-	key, fingerprint, err := e.keys.of(ctx, cmd)
+	own, ctx := takeKey(ctx)
+	key, fingerprint, err := e.keys.of(ctx, own, cmd)
 	if err != nil {
 		return Outcome[R]{}, err
 	}
 	ro := idempotency.RunOptions{Fingerprint: fingerprint}
 	value, out, err := idempotency.DoAs(ctx, e.guard, key, ro, e.codec, func(ctx context.Context) (R, error) {
-		return e.handler(withoutKey(ctx), cmd)
+		return e.handler(context.WithValue(ctx, codecKey{}, e.codec), cmd)
 	})
 	o := Outcome[R]{Value: value, CompletedAt: out.CompletedAt, Key: key}
 	if out.Status != idempotency.Replayed {

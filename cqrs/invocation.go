@@ -11,8 +11,9 @@ import (
 type Invocation struct {
 	name     string
 	command  any
-	out      any // the *Outcome of the command's own result type
-	done     bool
+	own      *string // what WithKey said of it, or nil
+	out      any     // the *Outcome of the command's own result type
+	done     bool    // so said whoever has returned last
 	replayed bool
 	key      idempotency.Key
 }
@@ -42,9 +43,21 @@ func (i *Invocation) Key() idempotency.Key { return i.key }
 // behind returns h behind ms, of which the first is the outermost.
 func behind(h BusHandler, ms []BusMiddleware) BusHandler {
 	for i := len(ms) - 1; i >= 0; i-- {
-		h = ms[i](h)
+		h = honest(ms[i](h))
 	}
 	return h
+}
+
+// honest returns h so that its error undoes a success below it: a transaction
+// that was not committed has left nothing, whatever the handler in it returned.
+func honest(h BusHandler) BusHandler {
+	return func(ctx context.Context, i *Invocation) error {
+		err := h(ctx, i)
+		if err != nil {
+			i.done = false
+		}
+		return err
+	}
 }
 
 // settle stores the outcome.

@@ -13,8 +13,8 @@ import (
 type withKey struct{}
 
 // WithKey returns ctx with the key for the one command that is sent with it:
-// the sender's own name for it. The handler's context does not hold it any
-// more, so that the commands which it sends have their own.
+// the sender's own name for it. No middleware's, option's or handler's context
+// holds it any more, so that the commands which they send have their own.
 //
 // A command whose Options.Key, Options.KeyFrom or method IdempotencyKey gives a
 // key is not affected. An empty key is [ErrNoKey].
@@ -22,18 +22,23 @@ func WithKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, withKey{}, &key)
 }
 
-// keyIn returns the key that ctx holds, or nil.
-func keyIn(ctx context.Context) *string {
+// takeKey returns the key that ctx holds, or nil, and ctx without it. It is taken
+// before anything of the user's is called with ctx: what that sends is another
+// command.
+func takeKey(ctx context.Context) (*string, context.Context) {
 	key, _ := ctx.Value(withKey{}).(*string)
-	return key
+	if key != nil {
+		ctx = context.WithValue(ctx, withKey{}, (*string)(nil))
+	}
+	return key, ctx
 }
 
-// withoutKey returns ctx without the key that it may hold.
-func withoutKey(ctx context.Context) context.Context {
-	if keyIn(ctx) == nil {
+// putKey returns ctx with key, unless key is nil or ctx holds one already.
+func putKey(ctx context.Context, key *string) context.Context {
+	if own, _ := ctx.Value(withKey{}).(*string); own != nil || key == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, withKey{}, (*string)(nil))
+	return context.WithValue(ctx, withKey{}, key)
 }
 
 // RequestKey, as Options.KeyFrom, makes a command's key that of the HTTP
@@ -129,8 +134,9 @@ func scopesOf(name, tenant string) scopes {
 	return scopes{given: idempotency.Scope("command", name, tenant), hash: idempotency.Scope("command hash", name, tenant)}
 }
 
-// of returns the key of cmd, and its fingerprint unless that is the key.
-func (k *keys[C]) of(ctx context.Context, cmd C) (key idempotency.Key, fingerprint idempotency.Fingerprint, err error) {
+// of returns the key of cmd, and its fingerprint unless that is the key. own is
+// what WithKey said, or nil.
+func (k *keys[C]) of(ctx context.Context, own *string, cmd C) (key idempotency.Key, fingerprint idempotency.Fingerprint, err error) {
 	if k.pointer && reflect.ValueOf(cmd).IsNil() {
 		return key, fingerprint, fmt.Errorf("%w: %s: nil", ErrCommand, k.name)
 	}
@@ -144,7 +150,7 @@ func (k *keys[C]) of(ctx context.Context, cmd C) (key idempotency.Key, fingerpri
 		}
 		within = scopesOf(k.name, tenant)
 	}
-	given, has, err := k.given(ctx, cmd)
+	given, has, err := k.given(ctx, own, cmd)
 	switch {
 	case err != nil:
 		return key, fingerprint, fmt.Errorf("cqrs: %s: key: %w", k.name, err)
@@ -162,7 +168,7 @@ func (k *keys[C]) of(ctx context.Context, cmd C) (key idempotency.Key, fingerpri
 }
 
 // given returns the key that cmd was given, if it was.
-func (k *keys[C]) given(ctx context.Context, cmd C) (key string, has bool, err error) {
+func (k *keys[C]) given(ctx context.Context, own *string, cmd C) (key string, has bool, err error) {
 	switch {
 	case k.o.Key != nil:
 		return k.o.Key(cmd), true, nil
@@ -175,7 +181,7 @@ func (k *keys[C]) given(ctx context.Context, cmd C) (key string, has bool, err e
 			return key, true, nil
 		}
 	}
-	if own := keyIn(ctx); own != nil {
+	if own != nil {
 		return *own, true, nil
 	}
 	return "", false, nil

@@ -181,6 +181,35 @@ func TestWithKeyHoldsForOneCall(t *testing.T) {
 	require.ErrorIs(t, err, cqrs.ErrNoKey)
 }
 
+// TestWithKeyIsNotForMiddlewares: nor do the commands have it that are sent by
+// what is around the one that it was given to; and that one has it whatever
+// context it is passed on with, unless a middleware says another.
+func TestWithKeyIsNotForMiddlewares(t *testing.T) {
+	t.Parallel()
+	bus := newBus(t, cqrs.BusOptions{Scope: func(ctx context.Context) (string, error) {
+		_, err := keyOf(t, ctx, cqrs.Options[Cancel]{KeyRequired: true}, Cancel{})
+		require.ErrorIs(t, err, cqrs.ErrNoKey, "in Scope")
+		return "tenant", nil
+	}})
+	bus.Use(func(next cqrs.BusHandler) cqrs.BusHandler {
+		return func(ctx context.Context, i *cqrs.Invocation) error {
+			_, err := keyOf(t, ctx, cqrs.Options[Cancel]{KeyRequired: true}, Cancel{})
+			require.ErrorIs(t, err, cqrs.ErrNoKey, "in a middleware")
+			if i.Command().(Order).Request == "other" {
+				ctx = cqrs.WithKey(ctx, "a middleware's")
+			}
+			return next(ctx, i)
+		}
+	})
+	s := &shop{}
+	require.NoError(t, cqrs.Register(bus, "order.v1", s.order, cqrs.Options[Order]{KeyRequired: true}))
+	for request, want := range map[string]string{"own": "k", "other": "a middleware's"} {
+		out, err := cqrs.Do(cqrs.WithKey(t.Context(), "k"), bus, Order{Request: request})
+		require.NoError(t, err)
+		require.Equal(t, want, out.Key.ID)
+	}
+}
+
 // TestRequestKey: a request that failed half way and is sent again does not
 // repeat the command that had completed.
 func TestRequestKey(t *testing.T) {

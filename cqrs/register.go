@@ -37,7 +37,7 @@ func RegisterAs[R any, C Returning[R]](b *Bus, name string, codec idempotency.Co
 			if err != nil {
 				return err
 			}
-			out, err := e.Do(ctx, cmd)
+			out, err := e.Do(putKey(ctx, i.own), cmd)
 			return settle(i, out, err)
 		}, outside), nil
 	})
@@ -64,9 +64,6 @@ func inherit[C any](b BusOptions, o Options[C]) Options[C] {
 // there is none that they could give a value of another type.
 func handlerWithin[C, R any](name string, h func(context.Context, C) (R, error), within []BusMiddleware) Handler[C, R] {
 	handle := behind(func(ctx context.Context, i *Invocation) error {
-		if i.done {
-			return nil
-		}
 		cmd, err := commandAs[C](i.command)
 		if err != nil {
 			return err

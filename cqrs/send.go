@@ -24,7 +24,8 @@ func Do[R any, C Returning[R]](ctx context.Context, b *Bus, cmd C) (Outcome[R], 
 		return Outcome[R]{}, err
 	}
 	var out Outcome[R]
-	i := Invocation{name: r.name, command: cmd, out: &out}
+	own, ctx := takeKey(ctx)
+	i := Invocation{name: r.name, command: cmd, own: own, out: &out}
 	err = i.end(r.handle(ctx, &i))
 	return out, err
 }

@@ -70,7 +70,7 @@ func TestSerialize(t *testing.T) {
 // when it is sent again.
 func TestSerializeBusy(t *testing.T) {
 	t.Parallel()
-	locker := newLocker(t, lock.Options{})
+	locker := newLocker(t, lock.Options{Wait: lock.NoWait})
 	s := &shop{}
 	order, err := cqrs.Wrap(newGuard(t, idempotency.Options{}), "order.v1", cqrs.Serialize(locker, byCustomer, s.order), byRequest())
 	require.NoError(t, err)

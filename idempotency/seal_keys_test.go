@@ -66,6 +66,14 @@ func TestKeyringHidden(t *testing.T) {
 	key := []byte("\x81ecret-\x81ecret-\x81ecret-\x81ecret-!")
 	o := options{idempotency.Encryption{Current: "2025", Keys: idempotency.Keyring{"2025": key, "2024": key}}}
 
+	// The time of a line has digits of its own, and at times those that are
+	// looked for.
+	timeless := slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}
 	var out bytes.Buffer
 	for _, v := range []any{o, &o, o.Encryption, &o.Encryption, o.Encryption.Keys, &o.Encryption.Keys, []any{o}, map[string]any{"o": o}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%o", "%b", "%c", "%U", "%T", "%10v"} {
@@ -75,8 +83,8 @@ func TestKeyringHidden(t *testing.T) {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
 		out.Write(text)
-		slog.New(slog.NewTextHandler(&out, nil)).Info("m", "v", v)
-		slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "v", v)
+		slog.New(slog.NewTextHandler(&out, &timeless)).Info("m", "v", v)
+		slog.New(slog.NewJSONHandler(&out, &timeless)).Info("m", "v", v)
 	}
 	out.WriteString(o.Encryption.Keys.String() + o.Encryption.Keys.GoString() + o.Encryption.Keys.LogValue().String())
 	printed := out.String()

@@ -237,10 +237,13 @@ func (x *settlement) done(err error) {
 		c.tell(observe.Executed, nil)
 	default:
 		c.core.lines.Nudge(string(c.digest[:]))
-		if x.err == nil {
-			c.tell(observe.RunFailed, ErrNotCommitted)
-		} else {
-			c.tell(observe.RunFailed, x.err)
+		kind, err := observe.RunFailed, x.err
+		if err == nil {
+			err = ErrNotCommitted
 		}
+		if x.req.Unknown > 0 {
+			kind = observe.RunUnknown
+		}
+		c.tell(kind, err)
 	}
 }

@@ -56,6 +56,8 @@ type part struct{ start, end int }
 // reset makes e ready for another command. What was in it is wiped: a pool keeps
 // it for an unknown time.
 func (e *encoder) reset() {
+	// Of these two what was longer before is left behind their length.
+	e.own, e.copied = e.own[:cap(e.own)], e.copied[:cap(e.copied)]
 	e.buf, e.own, e.copied = wipe(e.buf), wipe(e.own), wipe(e.copied)
 	if cap(e.parts) > maxKept/16 {
 		e.parts = nil

@@ -181,6 +181,34 @@ func TestSumKeepsNothing(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestSumShowsNothing: the memory that a method is given does not show it what
+// the commands before said.
+func TestSumShowsNothing(t *testing.T) {
+	t.Parallel()
+	type command struct{ A, B curious }
+	h := newHasher[command](t, commandhash.Options{})
+	for range 100 { // the pool may forget a state
+		var seen []byte
+		secret := curious{says: strings.Repeat("secret", 10), seen: &seen}
+		_, err := h.Sum("", command{secret, curious{says: "short", seen: &seen}})
+		require.NoError(t, err)
+		_, err = h.Sum("", command{A: curious{says: "other", seen: &seen}})
+		require.NoError(t, err)
+		require.NotContains(t, string(seen), "secret")
+	}
+}
+
+// curious looks at what is in the memory that it is given.
+type curious struct {
+	says string
+	seen *[]byte
+}
+
+func (c curious) AppendIdempotency(dst []byte) ([]byte, error) {
+	*c.seen = bytes.Clone(dst[:cap(dst)])
+	return append(dst, c.says...), nil
+}
+
 // moody panics, ends its goroutine, fails or works, as it is told.
 type moody struct{ mood string }
 

@@ -23,8 +23,11 @@ type tag struct {
 func parseTag(st reflect.StructTag) (tag, error) {
 	text, ok := st.Lookup("semel")
 	if !ok {
-		if strings.Contains(string(st), "semel:") {
-			return tag{}, errors.New(`its tag is malformed, it must be like semel:"key"`)
+		// What is said between quotes is said of something else.
+		for i, part := range strings.Split(string(st), `"`) {
+			if i%2 == 0 && strings.Contains(part, "semel") {
+				return tag{}, errors.New(`its tag is malformed, it must be like semel:"key"`)
+			}
 		}
 		return tag{}, nil
 	}

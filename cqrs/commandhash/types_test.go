@@ -193,10 +193,10 @@ func TestRefusedTags(t *testing.T) {
 // TestRefusedMalformed: a tag that Go does not see was meant to say something.
 func TestRefusedMalformed(t *testing.T) {
 	t.Parallel()
-	for _, tag := range []reflect.StructTag{`semel: "-"`, `json:"a" semel:-`, `semel:"-`} {
+	for _, tag := range []reflect.StructTag{`semel: "-"`, `json:"a" semel:-`, `semel:"-`, `semel="-"`, `json:"a" semel "-"`} {
 		require.ErrorContains(t, commandhash.TagError(tag), "its tag is malformed", string(tag))
 	}
-	for _, tag := range []reflect.StructTag{``, `json:"semel"`, `json:"a" semel:"key"`, `json:"-" semel:"-" `} {
+	for _, tag := range []reflect.StructTag{``, `json:"semel"`, `json:"a" semel:"key"`, `json:"-" semel:"-" `, `doc:"as semel:key" json:"a"`} {
 		require.NoError(t, commandhash.TagError(tag), string(tag))
 	}
 }
