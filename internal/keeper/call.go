@@ -32,6 +32,7 @@ type Call struct {
 	mu   sync.Mutex
 	done chan struct{}
 	err  error
+	stop func() bool // ends the watch on parent, if there is one
 }
 
 // The states of a Call. Whoever moves it away from running decides who sees
@@ -59,22 +60,45 @@ func (c *Call) Deadline() (time.Time, bool) {
 // Done is closed when nobody waits for the request any more.
 func (c *Call) Done() <-chan struct{} {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.done == nil {
-		if c.err != nil {
-			c.done = closedChan
-		} else {
-			c.done = make(chan struct{})
-		}
+	done, first := c.done, false
+	switch {
+	case done != nil:
+	case c.err != nil:
+		done = closedChan
+	default:
+		done, first = make(chan struct{}), true
 	}
-	return c.done
+	c.done = done
+	c.mu.Unlock()
+	if first && c.worker == nil && c.parent.Done() != nil {
+		c.watch()
+	}
+	return done
+}
+
+// watch ends the call with its parent, which nobody beside the request does.
+// One that never asks, as to a store in memory, does not pay for it.
+func (c *Call) watch() {
+	stop := context.AfterFunc(c.parent, func() { c.end(c.parent.Err()) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stop = stop
+	if c.err != nil {
+		stop()
+	}
 }
 
 // Err says why.
 func (c *Call) Err() error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
+	err := c.err
+	c.mu.Unlock()
+	if err == nil && c.worker == nil {
+		if err = c.parent.Err(); err != nil {
+			c.end(err)
+		}
+	}
+	return err
 }
 
 // Value returns the value of the context given to Do.
@@ -90,6 +114,9 @@ func (c *Call) end(err error) {
 	c.err = err
 	if c.done != nil {
 		close(c.done)
+	}
+	if c.stop != nil {
+		c.stop()
 	}
 }
 
@@ -117,7 +144,7 @@ func (k *Keeper) Do(ctx context.Context, timeout time.Duration, op Op, call *Cal
 	call.deadline = time.Now().Add(timeout)
 	call.event.call = call
 	if k.cfg.Interruptible || ctx.Done() == nil && !call.Bound {
-		return k.doHere(ctx, op, call)
+		return k.doHere(op, call)
 	}
 	w := k.worker()
 	if w == nil {
@@ -146,13 +173,9 @@ func (k *Keeper) Do(ctx context.Context, timeout time.Duration, op Op, call *Cal
 }
 
 // doHere is Do on the caller's goroutine.
-func (k *Keeper) doHere(ctx context.Context, op Op, call *Call) (ran, finished bool) {
+func (k *Keeper) doHere(op Op, call *Call) (ran, finished bool) {
 	if !k.begin(call) {
 		return false, true
-	}
-	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() { call.end(ctx.Err()) })
-		defer stop()
 	}
 	op.Run(call)
 	k.finish(call)

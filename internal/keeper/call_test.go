@@ -76,3 +76,69 @@ func TestDoEndsEachCallOnce(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, k.Close(t.Context(), nil))
 }
+
+// attentive is a request that ends with its context, and says why it did.
+type attentive struct {
+	op
+
+	asks func(ctx context.Context) error
+	got  error
+}
+
+func (a *attentive) Run(ctx context.Context) { a.got = a.asks(ctx) }
+
+// TestCallEndsWithItsCaller: also where the request runs on the caller's own
+// goroutine, with nobody beside it, and however it asks.
+func TestCallEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	for name, asks := range map[string]func(context.Context) error{
+		"Done": func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		"Err": func(ctx context.Context) error {
+			for ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			return ctx.Err()
+		},
+		"Err, then Done": func(ctx context.Context) error {
+			for ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		"a context made from it": func(ctx context.Context) error {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := keeper.New(keeper.Config{Interruptible: true})
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				a, start := &attentive{asks: asks}, time.Now()
+				_, finished := k.Do(ctx, time.Hour, a, &a.Call)
+				require.True(t, finished)
+				require.ErrorIs(t, a.got, context.Canceled)
+				require.Less(t, time.Since(start), 2*time.Second)
+
+				a = &attentive{asks: asks}
+				_, finished = k.Do(t.Context(), time.Second, a, &a.Call)
+				require.True(t, finished)
+				require.ErrorIs(t, a.got, context.DeadlineExceeded)
+				select {
+				case <-a.Done():
+				default:
+					require.Fail(t, "a call that has returned is over")
+				}
+				require.NoError(t, k.Close(t.Context(), nil))
+			})
+		})
+	}
+}
