@@ -163,6 +163,7 @@ func importTable() []rule {
 			tests: []string{
 				"middleware", "idempotency/memstore", "idempotency/redisstore", "lock", "lock/memlock",
 				"middleware/webhook/stripehook", "middleware/webhook/paypalhook", "middleware/webhook/standardhook",
+				"middleware/webhook/githubhook", "middleware/webhook/shopifyhook", "middleware/webhook/slackhook",
 				"middleware/webhook/hmachook", "middleware/webhook/webhooktest", "middleware/webhook/internal/vectors",
 				"internal/leaktest", "internal/redistest", testify, goRedis, chi,
 			},
@@ -220,6 +221,33 @@ func importTable() []rule {
 			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
 			tests:   []string{"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", testify},
 			why:     "an adapter reaches the webhook layer, and none imports another",
+		},
+		{
+			pkg:     "middleware/webhook/githubhook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
+			tests: []string{
+				"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", "internal/leaktest",
+				"idempotency", "idempotency/memstore", testify,
+			},
+			why: "an adapter reaches the webhook layer, and none imports another",
+		},
+		{
+			pkg:     "middleware/webhook/shopifyhook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
+			tests: []string{
+				"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", "internal/leaktest",
+				"idempotency", "idempotency/memstore", testify,
+			},
+			why: "an adapter reaches the webhook layer, and none imports another",
+		},
+		{
+			pkg:     "middleware/webhook/slackhook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
+			tests: []string{
+				"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", "internal/leaktest",
+				"idempotency", "idempotency/memstore", testify,
+			},
+			why: "an adapter reaches the webhook layer, and none imports another",
 		},
 		{
 			pkg:     "cmd/semel",

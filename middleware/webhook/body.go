@@ -70,3 +70,13 @@ func withBody(r *http.Request, body []byte) *http.Request {
 	}
 	return r
 }
+
+// forEvent is withBody for what the handler of ev sees.
+func forEvent(r *http.Request, ev *Event) *http.Request {
+	r = withBody(r, ev.Body)
+	if ev.ContentType != "" {
+		r.Header = r.Header.Clone()
+		r.Header.Set("Content-Type", ev.ContentType)
+	}
+	return r
+}

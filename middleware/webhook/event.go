@@ -34,9 +34,13 @@ type Event struct {
 	// not. It is not signed anywhere: for logs only.
 	Attempt int
 	// Body is the event as the provider sent it: the request's body, or, of a
-	// batch, the provider's envelope holding this event alone. It must not be
-	// changed.
+	// batch, the provider's envelope holding this event alone; of a form that
+	// is a wrapping, the JSON in it. It must not be changed.
 	Body []byte
+	// ContentType is that of Body where the request's is another one's, as
+	// that of the form. The handler's request has it.
+	// Default: the request's stands.
+	ContentType string
 }
 
 // EventFrom returns the event that the handler of ctx was called for. There is

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 type handling struct {
 	event  *Event // nil if the delivery was passed through
 	policy *Policy
+	reply  string // to what was passed through
 
 	mu  sync.Mutex
 	err error // what the function of Handle returned
@@ -68,8 +70,8 @@ func isPermanent(err error) bool {
 //	idempotency.Unknown(err)        503; the event is held, see idempotency.Unknown
 //	another error                   500; the redelivery runs it again
 //
-// A delivery that was passed through is answered with the provider's 2xx and
-// fn is not called.
+// A delivery that was passed through is answered with the provider's 2xx and the
+// Reply that its verifier asked for, and fn is not called.
 func Handle(fn func(ctx context.Context, e Event) error) http.Handler {
 	if fn == nil {
 		panic("webhook: Handle: nil function")
@@ -80,11 +82,12 @@ func Handle(fn func(ctx context.Context, e Event) error) http.Handler {
 			plain(w, http.StatusInternalServerError, "webhook not verified\n")
 			return
 		}
-		var err error
-		if h.event != nil {
-			err = fn(r.Context(), *h.event)
-			h.settle(err)
+		if h.event == nil {
+			h.policy.reply(w, cmp.Or(h.reply, h.policy.OKBody))
+			return
 		}
+		err := fn(r.Context(), *h.event)
+		h.settle(err)
 		d, later := idempotency.RetryDelay(err)
 		switch {
 		case err == nil, isPermanent(err):
@@ -100,12 +103,15 @@ func Handle(fn func(ctx context.Context, e Event) error) http.Handler {
 }
 
 // accept writes the answer that the provider takes for success.
-func (p *Policy) accept(w http.ResponseWriter) {
-	if p.OKBody != "" {
+func (p *Policy) accept(w http.ResponseWriter) { p.reply(w, p.OKBody) }
+
+// reply is accept with another text.
+func (p *Policy) reply(w http.ResponseWriter, text string) {
+	if text != "" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	}
 	w.WriteHeader(p.OK)
-	_, _ = w.Write([]byte(p.OKBody))
+	_, _ = w.Write([]byte(text))
 }
 
 // ByResource is the key of an event's resource, for middleware.Serialize: events

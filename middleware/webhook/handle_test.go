@@ -168,6 +168,44 @@ func TestHandlePassthrough(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.send(t, "x", "challenge").status)
 }
 
+// TestReply: what was passed through is answered with the verifier's reply, by
+// Handle alone.
+func TestReply(t *testing.T) {
+	t.Parallel()
+	e := inMemory(t, idempotency.Options{})
+	asks := verify(func() webhook.Delivery { return webhook.Delivery{Passthrough: true, Reply: "<3eZbr>"} })
+	got := newSite(t, webhook.Once(e.guard, "x", asks, webhook.Options{})(webhook.Handle(nothing))).deliver(t, evt1)
+	require.Equal(t, http.StatusOK, got.status)
+	require.Equal(t, "<3eZbr>", got.body)
+	require.Equal(t, "text/plain; charset=utf-8", got.header.Get("Content-Type"))
+
+	own := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "mine") })
+	require.Equal(t, "mine", newSite(t, webhook.Once(e.guard, "x", asks, webhook.Options{})(own)).deliver(t, evt1).body)
+	require.Zero(t, e.keys(t))
+}
+
+// TestContentType: the handler's request says what its body is, and the outer
+// one stays as it came.
+func TestContentType(t *testing.T) {
+	t.Parallel()
+	e := inMemory(t, idempotency.Options{})
+	for kind, want := range map[string]string{"": "text/x-form", "application/json": "application/json"} {
+		wrapped := verify(func() webhook.Delivery {
+			return webhook.Delivery{Events: []webhook.Event{{ID: "1", Body: []byte("{}"), ContentType: kind}}}
+		})
+		h := webhook.Once(e.guard, "type "+kind, wrapped, webhook.Options{})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			_, _ = fmt.Fprintf(w, "%s %s", r.Header.Get("Content-Type"), body)
+		}))
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("payload=%7B%7D"))
+		r.Header.Set("Content-Type", "text/x-form")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, want+" {}", w.Body.String())
+		require.Equal(t, "text/x-form", r.Header.Get("Content-Type"))
+	}
+}
+
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	got := make(chan any, 2)

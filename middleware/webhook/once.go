@@ -93,7 +93,7 @@ func (e *endpointOf) serve(next http.Handler, w http.ResponseWriter, r *http.Req
 	}
 	if d.Passthrough {
 		e.tell(r.Context(), observe.PassedThrough, nil)
-		ctx := context.WithValue(r.Context(), handlingKey{}, &handling{policy: &e.policy})
+		ctx := context.WithValue(r.Context(), handlingKey{}, &handling{policy: &e.policy, reply: d.Reply})
 		next.ServeHTTP(w, withBody(r.WithContext(ctx), body))
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -89,6 +90,10 @@ func providers(t *testing.T) map[string]provider {
 			"capture": []byte(`{"id":"WH-9","event_type":"PAYMENT.CAPTURE.COMPLETED","resource":{"id":"9"}}`),
 		},
 	}, err)
+
+	for _, of := range []func() (provider, error){githubProvider, shopifyProvider, slackProvider} {
+		add(of())
+	}
 	return all
 }
 
@@ -159,7 +164,7 @@ func TestProviders(t *testing.T) {
 func published(t *testing.T, name string) map[string][]byte {
 	t.Helper()
 	bodies := map[string][]byte{}
-	if name != "stripe" && name != "paypal" {
+	if !slices.Contains([]string{"stripe", "paypal", "github", "shopify"}, name) {
 		return bodies
 	}
 	t.Run("published "+name, func(t *testing.T) {

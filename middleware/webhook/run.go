@@ -85,7 +85,7 @@ func (e *endpointOf) run(next http.Handler, w http.ResponseWriter, r *http.Reque
 	case errors.Is(err, idempotency.ErrReentrant):
 		// Once stands twice in the way, and the outer one has the claim: it decides.
 		rec = e.recorder(w, r)
-		next.ServeHTTP(rec, withBody(r.WithContext(r.Context()), ev.Body))
+		next.ServeHTTP(rec, forEvent(r.WithContext(r.Context()), ev))
 		return answer{status: rec.Finish().Status, rec: rec}
 	case err == nil:
 		if kept, err := response.Decode(out.Result.Data); err == nil && out.Result.Codec == response.Codec {
@@ -120,7 +120,7 @@ func (e *endpointOf) call(ctx context.Context, next http.Handler, rec *response.
 	defer stop()
 	run, cancel := context.WithTimeoutCause(ctx, e.o.MaxRun, ErrOverrun)
 	defer cancel()
-	next.ServeHTTP(rec, withBody(r.WithContext(context.WithValue(run, handlingKey{}, h)), h.event.Body))
+	next.ServeHTTP(rec, forEvent(r.WithContext(context.WithValue(run, handlingKey{}, h)), h.event))
 	returned = true
 	return rec.Finish()
 }

@@ -68,6 +68,10 @@ type Delivery struct {
 	// challenge that the endpoint must answer: the handler runs without a
 	// claim. Events and Bindings are empty.
 	Passthrough bool
+	// Reply is what Handle answers such a request with, as the challenge that
+	// it holds. A handler of your own answers it itself.
+	// Default: empty.
+	Reply string
 }
 
 // Binding says that an id goes with one digest. The first delivery with the id

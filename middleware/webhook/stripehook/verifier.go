@@ -171,7 +171,7 @@ func (v *Verifier) event(e envelope, tenant string, body []byte) webhook.Event {
 	}
 	return webhook.Event{
 		Provider: Provider,
-		Tenant:   join(tenant, e.tenant),
+		Tenant:   signed.Tenant(tenant, e.tenant),
 		ID:       id,
 		IDSigned: true,
 		Type:     e.kind,
@@ -179,12 +179,4 @@ func (v *Verifier) event(e envelope, tenant string, body []byte) webhook.Event {
 		Time:     e.created,
 		Body:     body,
 	}
-}
-
-// join makes one tenant of ours and Stripe's, so that no two pairs look alike.
-func join(ours, stripes string) string {
-	if ours == "" {
-		return stripes
-	}
-	return fmt.Sprintf("%d:%s:%s", len(ours), ours, stripes)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func request(s signer, body string) *http.Request {
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	compared := map[string]bool{}
-	for _, vec := range vectors.Load(t, "stripe", "standardwebhooks", "github") {
+	for _, vec := range vectors.Load(t, "stripe", "standardwebhooks", "github", "shopify", "slack") {
 		if vec.Expect != "valid" {
 			continue
 		}
@@ -59,12 +60,24 @@ func TestVectors(t *testing.T) {
 		case "hmac-sha256-hex-prefix":
 			s := webhooktest.HMAC(vec.Key["utf8"], webhooktest.HMACOptions{Header: "x-hub-signature-256", Prefix: "sha256="})
 			require.Equal(t, h.Get("X-Hub-Signature-256"), request(s, string(vec.Body)).Header.Get("X-Hub-Signature-256"), vec.Name)
+			signed := request(webhooktest.GitHub(vec.Key["utf8"]), string(vec.Body)).Header
+			require.Equal(t, h.Get("X-Hub-Signature-256"), signed.Get("X-Hub-Signature-256"), vec.Name)
+		case "hmac-sha256-base64":
+			signed := request(webhooktest.Shopify(vec.Key["utf8"]), string(vec.Body)).Header
+			require.Equal(t, h.Get("X-Shopify-Hmac-Sha256"), signed.Get("X-Shopify-Hmac-Sha256"), vec.Name)
+		case "slack-v0":
+			sent, err := strconv.ParseInt(h.Get("X-Slack-Request-Timestamp"), 10, 64)
+			require.NoError(t, err, vec.Name)
+			signed := request(webhooktest.Slack(vec.Key["utf8"]).At(time.Unix(sent, 0)), string(vec.Body)).Header
+			require.Equal(t, h.Get("X-Slack-Signature"), signed.Get("X-Slack-Signature"), vec.Name)
+			require.Equal(t, h.Get("X-Slack-Request-Timestamp"), signed.Get("X-Slack-Request-Timestamp"), vec.Name)
+			require.Equal(t, h.Get("Content-Type"), signed.Get("Content-Type"), vec.Name)
 		default:
 			continue
 		}
 		compared[vec.Scheme] = true
 	}
-	require.Len(t, compared, 3)
+	require.Len(t, compared, 5)
 }
 
 // TestStandardKey: what StandardKey signs is what PublicKey verifies.
@@ -88,6 +101,9 @@ func TestSign(t *testing.T) {
 		"stripe":   webhooktest.Stripe("secret"),
 		"standard": webhooktest.Standard(key),
 		"svix":     webhooktest.Svix(key),
+		"github":   webhooktest.GitHub("secret"),
+		"shopify":  webhooktest.Shopify("secret"),
+		"slack":    webhooktest.Slack("secret"),
 		"hmac":     webhooktest.HMAC("secret", webhooktest.HMACOptions{Header: "Signature", IDHeader: "Id", TimestampHeader: "Time"}),
 	} {
 		body := []byte(`{"id":"evt_1"}`)
@@ -129,6 +145,18 @@ func TestIDs(t *testing.T) {
 		require.Equal(t, of(1, "a"), of(2, "a"), name)
 		require.NotEqual(t, of(1, "a"), of(1, "b"), name)
 	}
+	for name, h := range map[string]func(body string) http.Header{
+		"X-GitHub-Delivery":    func(body string) http.Header { return request(webhooktest.GitHub("s"), body).Header },
+		"X-Shopify-Webhook-Id": func(body string) http.Header { return request(webhooktest.Shopify("s"), body).Header },
+		"X-Shopify-Event-Id":   func(body string) http.Header { return request(webhooktest.Shopify("s"), body).Header },
+	} {
+		require.Regexp(t, "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", h("a").Get(name))
+		require.Equal(t, h("a").Get(name), h("a").Get(name))
+		require.NotEqual(t, h("a").Get(name), h("b").Get(name))
+	}
+	form := request(webhooktest.GitHub("s").Form(), "{}")
+	require.Equal(t, request(webhooktest.GitHub("s"), "{}").Header.Get("X-GitHub-Delivery"), form.Header.Get("X-GitHub-Delivery"))
+	require.Equal(t, "application/x-www-form-urlencoded", form.Header.Get("Content-Type"))
 	require.Equal(t, "mine", request(custom.ID("mine"), "a").Header.Get("Id"))
 	require.Empty(t, request(custom.ID("mine"), "a").Header.Get("Time"))
 }

@@ -1,6 +1,6 @@
 // Package signed holds what the adapters of signed deliveries have in common:
-// reading one header, comparing MACs, and judging a timestamp. It does not know
-// what any provider signs. What it refuses is a *webhook.RefusedError.
+// reading one header, comparing MACs, judging a timestamp, and naming a tenant. It
+// does not know what any provider signs. What it refuses is a *webhook.RefusedError.
 package signed
 
 import (

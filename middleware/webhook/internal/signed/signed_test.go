@@ -129,3 +129,31 @@ func TestFresh(t *testing.T) {
 		require.Equal(t, webhook.Expired, reason(signed.Fresh(at, now, time.Minute)), at)
 	}
 }
+
+func TestRecent(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1735689600, 0)
+	for _, tc := range []struct{ ahead, maxAge time.Duration }{
+		{0, time.Hour}, {-time.Hour, time.Hour}, {5 * time.Minute, time.Hour}, {time.Second, time.Second},
+	} {
+		require.NoError(t, signed.Recent(now.Add(tc.ahead), now, tc.maxAge), tc)
+	}
+	for _, tc := range []struct{ ahead, maxAge time.Duration }{
+		{-time.Hour - 1, time.Hour}, {5*time.Minute + 1, time.Hour}, {time.Second + 1, time.Second},
+	} {
+		require.Equal(t, webhook.Expired, reason(signed.Recent(now.Add(tc.ahead), now, tc.maxAge)), tc)
+	}
+	require.Equal(t, webhook.Expired, reason(signed.Recent(time.Time{}, now, 1000*24*time.Hour)))
+}
+
+// TestTenant: no two pairs make one tenant.
+func TestTenant(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "hook_1", signed.Tenant("", "hook_1"))
+	seen := map[string][2]string{}
+	for _, pair := range [][2]string{{"", ""}, {"a", ""}, {"", "a"}, {"a", "b"}, {"ab", ""}, {"a:", "b"}, {"a", ":b"}, {"a:b", ""}} {
+		got := signed.Tenant(pair[0], pair[1])
+		require.NotContains(t, seen, got, "%q and %q", pair, seen[got])
+		seen[got] = pair
+	}
+}

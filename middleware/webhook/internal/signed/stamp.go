@@ -56,3 +56,12 @@ func Fresh(t, now time.Time, tolerance time.Duration) error {
 	}
 	return nil
 }
+
+// Recent is Fresh for a time of long validity: t may be maxAge old, and ahead by
+// no more than clocks differ.
+func Recent(t, now time.Time, maxAge time.Duration) error {
+	if t.After(now) {
+		return Fresh(t, now, min(maxAge, DefaultTolerance))
+	}
+	return Fresh(t, now, maxAge)
+}
