@@ -164,6 +164,7 @@ func importTable() []rule {
 				"middleware", "idempotency/memstore", "idempotency/redisstore", "lock", "lock/memlock",
 				"middleware/webhook/stripehook", "middleware/webhook/paypalhook", "middleware/webhook/standardhook",
 				"middleware/webhook/githubhook", "middleware/webhook/shopifyhook", "middleware/webhook/slackhook",
+				"middleware/webhook/squarehook", "middleware/webhook/paddlehook", "middleware/webhook/adyenhook",
 				"middleware/webhook/hmachook", "middleware/webhook/webhooktest", "middleware/webhook/internal/vectors",
 				"internal/leaktest", "internal/redistest", testify, goRedis, chi,
 			},
@@ -242,6 +243,33 @@ func importTable() []rule {
 		},
 		{
 			pkg:     "middleware/webhook/slackhook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
+			tests: []string{
+				"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", "internal/leaktest",
+				"idempotency", "idempotency/memstore", testify,
+			},
+			why: "an adapter reaches the webhook layer, and none imports another",
+		},
+		{
+			pkg:     "middleware/webhook/squarehook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
+			tests: []string{
+				"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", "internal/leaktest",
+				"idempotency", "idempotency/memstore", testify,
+			},
+			why: "an adapter reaches the webhook layer, and none imports another",
+		},
+		{
+			pkg:     "middleware/webhook/paddlehook",
+			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
+			tests: []string{
+				"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", "internal/leaktest",
+				"idempotency", "idempotency/memstore", testify,
+			},
+			why: "an adapter reaches the webhook layer, and none imports another",
+		},
+		{
+			pkg:     "middleware/webhook/adyenhook",
 			imports: []string{"middleware/webhook", "middleware/webhook/internal/jsonfield", "middleware/webhook/internal/signed"},
 			tests: []string{
 				"middleware/webhook/webhooktest", "middleware/webhook/internal/vectors", "internal/leaktest",

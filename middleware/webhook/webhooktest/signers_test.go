@@ -33,7 +33,7 @@ func request(s signer, body string) *http.Request {
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	compared := map[string]bool{}
-	for _, vec := range vectors.Load(t, "stripe", "standardwebhooks", "github", "shopify", "slack") {
+	for _, vec := range vectors.Load(t, "stripe", "standardwebhooks", "github", "shopify", "slack", "square", "paddle", "adyen") {
 		if vec.Expect != "valid" {
 			continue
 		}
@@ -72,12 +72,27 @@ func TestVectors(t *testing.T) {
 			require.Equal(t, h.Get("X-Slack-Signature"), signed.Get("X-Slack-Signature"), vec.Name)
 			require.Equal(t, h.Get("X-Slack-Request-Timestamp"), signed.Get("X-Slack-Request-Timestamp"), vec.Name)
 			require.Equal(t, h.Get("Content-Type"), signed.Get("Content-Type"), vec.Name)
+		case "square-url-body":
+			signed := request(webhooktest.Square(vec.URL, vec.Key["utf8"]), string(vec.Body)).Header
+			require.Equal(t, h.Get("X-Square-Hmacsha256-Signature"), signed.Get("X-Square-Hmacsha256-Signature"), vec.Name)
+		case "paddle-h1":
+			at, _, _ := strings.Cut(strings.TrimPrefix(h.Get("Paddle-Signature"), "ts="), ";")
+			sent, err := strconv.ParseInt(at, 10, 64)
+			require.NoError(t, err, vec.Name)
+			signed := request(webhooktest.Paddle(vec.Key["utf8"]).At(time.Unix(sent, 0)), string(vec.Body)).Header
+			_, mac, _ := strings.Cut(signed.Get("Paddle-Signature"), ";")
+			require.Contains(t, h.Get("Paddle-Signature"), mac, vec.Name)
+		case "adyen-header-body":
+			signed := request(webhooktest.AdyenHeader(vec.Key["hex"]), string(vec.Body)).Header
+			require.Equal(t, h.Get("HmacSignature"), signed.Get("HmacSignature"), vec.Name)
+		case "adyen-item-fields":
+			require.JSONEq(t, string(vec.Body), string(webhooktest.Adyen(vec.Key["hex"]).Body(vec.Body)), vec.Name)
 		default:
 			continue
 		}
 		compared[vec.Scheme] = true
 	}
-	require.Len(t, compared, 5)
+	require.Len(t, compared, 9)
 }
 
 // TestStandardKey: what StandardKey signs is what PublicKey verifies.
@@ -104,6 +119,9 @@ func TestSign(t *testing.T) {
 		"github":   webhooktest.GitHub("secret"),
 		"shopify":  webhooktest.Shopify("secret"),
 		"slack":    webhooktest.Slack("secret"),
+		"square":   webhooktest.Square("https://shop.example/", "secret"),
+		"paddle":   webhooktest.Paddle("secret"),
+		"adyen":    webhooktest.AdyenHeader("00ff"),
 		"hmac":     webhooktest.HMAC("secret", webhooktest.HMACOptions{Header: "Signature", IDHeader: "Id", TimestampHeader: "Time"}),
 	} {
 		body := []byte(`{"id":"evt_1"}`)
